@@ -1,0 +1,195 @@
+"""One compiled, cached loop for each policy.
+
+A generic loop over (select, update) never hits numba's cache in a second process; a cached function that is
+given a user's types poisons its index for everybody. So the text of :mod:`sigshift.loop` is copied with its
+one import pointed at the policy, into a file whose name holds the hash of everything the result depends on:
+an edit anywhere makes another file, and a policy's types live in that policy's file only.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.util
+import os
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+POLICY_LINE = "from sigshift.policies.ucb1 import select, update  # policy\n"
+CROWDED = "@kernel\ndef crowded(p, s):  # replaced where the policy's state can grow\n    return False\n"
+CACHED = "from sigshift.kernel import cached_kernel as entry\n"
+UNCACHED = "from sigshift.kernel import kernel as entry\n"
+KEPT_DAYS = 60
+
+
+class Compiled(NamedTuple):
+    """The entry points of one policy's loop."""
+
+    ask: Callable[..., Any]
+    tell: Callable[..., Any]
+    full: Callable[..., Any]
+    play: Callable[..., Any]
+    grows: bool
+
+
+@functools.cache
+def specialise(module: ModuleType) -> Compiled:
+    """The compiled loop of the policy in ``module``, from the cache folder where that is possible."""
+    origin = getattr(module, "__file__", None)
+    loop = None
+    if origin is not None and sys.modules.get(module.__name__) is module:
+        loop = _cached_loop(module, Path(origin))
+    if loop is None:
+        loop = ModuleType(f"sigshift_loop_{module.__name__}")
+        loop.__dict__["__policy__"] = module
+        exec(compile(_text(module, UNCACHED), f"<loop of {module.__name__}>", "exec"), loop.__dict__)
+    return Compiled(loop.ask, loop.tell, loop.full, loop.play, hasattr(module, "crowded"))
+
+
+def cache_folder() -> Path:
+    """Where compiled loops are kept: ``SIGSHIFT_CACHE`` or the user's cache folder."""
+    named = os.environ.get("SIGSHIFT_CACHE")
+    if named:
+        return Path(named)
+    if os.name == "nt":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home())
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "sigshift"
+
+
+def fingerprint(files: list[Path]) -> str:
+    """A hash of the files' contents and of the versions that compile them."""
+    import numba
+    import numpy as np
+
+    digest = hashlib.sha256(repr((sys.version, numba.__version__, np.__version__)).encode())
+    for path in files:
+        digest.update(path.read_bytes())
+        digest.update(b"\0")
+    return digest.hexdigest()[:20]
+
+
+def dependencies(root: Path, folder: Path | None = None) -> list[Path]:
+    """``root`` and every file it imports, however indirectly, that is sigshift's or the user's own."""
+    found: dict[Path, None] = {}
+    waiting = [root.resolve()]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found[path] = None
+        waiting += [other for other in _imported(path, folder) if other not in found]
+    return sorted(found)
+
+
+def _cached_loop(module: ModuleType, origin: Path) -> ModuleType | None:
+    here = Path(__file__).parent
+    files = dependencies(origin, origin.parent) + dependencies(here / "loop.py")
+    name = f"loop_{module.__name__.rsplit('.', 1)[-1]}_{fingerprint(files)}"
+    try:
+        path = _place(cache_folder(), f"{name}.py", _text(module, CACHED))
+    except OSError:
+        return None  # no folder to write in: compile in memory, as for a policy of a notebook
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    loop = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loop
+    spec.loader.exec_module(loop)
+    return loop
+
+
+def _text(module: ModuleType, entry: str) -> str:
+    text = (Path(__file__).parent / "loop.py").read_text()
+    grows = hasattr(module, "crowded")
+    names = "select, update" + (", crowded" if grows else "")
+    in_memory = entry == UNCACHED
+    source = "\n".join(f"{n} = __policy__.{n}" for n in names.split(", ")) if in_memory else ""
+    source = source or f"from {module.__name__} import {names}"
+    changes = [(POLICY_LINE, source + "\n"), (CACHED, entry)] + [(CROWDED, "")] * grows
+    for old, new in changes:
+        if text.count(old) != 1:
+            raise RuntimeError(f"loop.py has lost the line {old!r} that specialise() replaces.")
+        text = text.replace(old, new)
+    return text
+
+
+def _place(folder: Path, name: str, text: str) -> Path:
+    """Write the file unless it is there; of several that race, the first one's file stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    if not path.exists():
+        _prune(folder)
+        handle, draft = tempfile.mkstemp(dir=folder, suffix=".draft")
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(text)
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links
+                os.replace(draft, path)
+                return path
+        finally:
+            if os.path.exists(draft):
+                os.unlink(draft)
+    return path
+
+
+def _prune(folder: Path) -> None:
+    """Forget loops (and their machine code) that nobody has used for a long time."""
+    oldest = time.time() - KEPT_DAYS * 86400
+    for path in [*folder.glob("loop_*"), *folder.glob("__pycache__/loop_*")]:
+        try:
+            status = path.stat()
+            if max(status.st_atime, status.st_mtime) < oldest:
+                path.unlink()
+        except OSError:
+            continue
+
+
+def _imported(path: Path, folder: Path | None) -> Iterator[Path]:
+    if path.suffix != ".py":
+        return
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            origin = _origin(name, str(folder) if folder else "")
+            if origin is not None:
+                yield origin
+
+
+@functools.cache
+def _origin(name: str, folder: str) -> Path | None:
+    """The file of a module if it is sigshift's or the user's own, not the standard library's or installed."""
+    if folder and not name.startswith("sigshift"):
+        beside = Path(folder, *name.split("."))
+        for path in (beside.with_suffix(".py"), beside / "__init__.py"):
+            if path.exists():
+                return path.resolve()
+    top = name.split(".")[0]
+    if top in sys.stdlib_module_names or top in ("numpy", "numba"):
+        return None
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    path = Path(spec.origin).resolve()
+    installed = [Path(sysconfig.get_path(key)).resolve() for key in ("purelib", "platlib")]
+    if top != "sigshift" and any(path.is_relative_to(place) for place in installed):
+        return None
+    return path

@@ -1,0 +1,281 @@
+"""Policies as values, the registry of the built-in ones, and the loading of a user's file.
+
+A policy is a module (or anything with the same names in it) of functions over an explicit state:
+
+``State``
+    a NamedTuple; its arrays are updated in place.
+``init(p, arms, key) -> State``
+    plain Python. ``key`` seeds the policy's own draws (:mod:`sigshift.rng`).
+``select(p, s, t) -> (arm, propensity)``
+    a kernel. ``t`` counts 0, 1, 2, ... and every round is selected once, in order. The propensity is the
+    probability with which that arm was chosen: 1.0 where there is no randomness, nan where it is unknown.
+``update(p, s, t, a, y, q)``
+    a kernel: the reward ``y`` in [0, 1] of the decision of round ``t``, arm ``a``, taken with propensity ``q``.
+    Rewards may come late, in any order, or never.
+``Params``, and ``configure(arms, horizon, environment, *, name=default, ...) -> Params``
+    what the kernels read, and how it follows from what the user says. Only those of arms, horizon and
+    environment that it names are passed to it; keyword arguments are the user's parameters. Without
+    ``configure`` the fields of ``Params`` are the parameters. A policy that names ``horizon`` and is not told
+    one is run in epochs of 1, 2, 4, ... rounds, each afresh.
+
+Optional: ``crowded(p, s) -> bool`` (a kernel) with ``grow(p, s) -> State`` for a state that must grow;
+``inspect(p, s, t, names) -> dict``, ``restarts(p, s) -> rounds``; ``add_arm`` and ``retire_arm`` where the
+general way (one more entry on every axis of length K, or one less) will not do. See :mod:`sigshift.play`.
+"""
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sigshift.checks import InvalidInput, choice, refuse, whole
+
+PARTS = ("Params", "State", "init", "select", "update")
+GIVEN = ("arms", "horizon", "environment")
+SMALLEST = {"arms": 2, "horizon": 100, "environment": None}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An immutable, hashable, JSON-serialisable choice of an algorithm and its parameters."""
+
+    name: str
+    params: tuple[tuple[str, Any], ...] = ()
+    module: ModuleType = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.module is None:
+            object.__setattr__(self, "module", definition(self.name))
+
+    @property
+    def label(self) -> str:
+        """A short name that tells two tunings of one algorithm apart."""
+        stem = Path(self.name).stem if self.name.endswith(".py") else self.name
+        inside = ", ".join(f"{key}={value!r}" for key, value in self.params)
+        return f"{stem}({inside})" if inside else stem
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What of arms, horizon and environment the policy has to be told."""
+        return tuple(name for name in _parameters(self.module) if name in GIVEN)
+
+    def configure(self, arms: int, horizon: int, environment: Any = None) -> Any:
+        """What the kernels read, for so many arms and rounds."""
+        params = {key: value for key, value in self.params if key != "horizon"}
+        maker = getattr(self.module, "configure", None)
+        if maker is None:
+            defaults = self.module.Params()
+            kinds = {key: type(getattr(defaults, key)) for key in params}
+            return defaults._replace(**{key: kinds[key](value) for key, value in params.items()})
+        known = {"arms": arms, "horizon": horizon, "environment": environment}
+        return maker(**{name: known[name] for name in self.needs}, **params)
+
+    def horizon(self, told: int | None) -> int | None:
+        """The horizon this policy plans for when the caller knows ``told``; None stands for doubling."""
+        said = dict(self.params).get("horizon", told)
+        return None if said == "unknown" else said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data from which :meth:`from_dict` makes the same policy."""
+        if self.name.startswith("<"):
+            raise InvalidInput(
+                f"policy must live in a file to be written down, but got {self.name!r} from a running program. "
+                "Put it into a file (`sigshift new policy mine.py` writes a start) and pass the file's path."
+            )
+        return {"name": self.name, "params": dict(self.params)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Policy":
+        """The policy that :meth:`to_dict` wrote down."""
+        return policy(data["name"], **data["params"])
+
+    def __str__(self) -> str:
+        return self.label
+
+
+def policy(name: Any, **params: Any) -> Policy:
+    """A policy by its name (``"meta"``), by the path of a user's file, or from a module or class with the parts.
+
+    >>> import sigshift as ss
+    >>> ss.policy("ucb1", exploration=0.5)
+    Policy(name='ucb1', params=(('exploration', 0.5),))
+    """
+    if isinstance(name, Policy):
+        if not params:
+            return name
+        return policy(name.module if name.name.startswith("<") else name.name, **{**dict(name.params), **params})
+    if isinstance(name, str | Path):
+        name = _resolved(str(name))
+        made = Policy(name, _checked(name, definition(name), params))
+    else:
+        module = _from_object(name)
+        made = Policy(f"<{module.__name__}>", _checked(module.__name__, module, params), module)
+    return _tried(made)
+
+
+def policies() -> Any:
+    """Every built-in policy: paper, parameters, what it is told and what it guarantees, as a data frame."""
+    import pandas as pd
+
+    rows = []
+    for name in names():
+        module = definition(name)
+        told = [g for g in _parameters(module) if g in GIVEN and g != "arms"]
+        known = getattr(module, "TOLD", "")
+        rows.append(
+            {
+                "policy": name,
+                "paper": module.PAPER,
+                "parameters": ", ".join(f"{key}={value!r}" for key, value in defaults(module).items()),
+                "told": ", ".join([*told, known] if known else told) or "nothing",
+                "guarantee": module.GUARANTEE,
+            }
+        )
+    return pd.DataFrame(rows).set_index("policy")
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """The names of the built-in policies."""
+    import sigshift.policies as folder
+
+    return (*sorted(found.name for found in pkgutil.iter_modules(folder.__path__)), "auto")
+
+
+def definition(name: str) -> ModuleType:
+    """The module of a built-in policy or of a user's file."""
+    if name.endswith(".py"):
+        return _load(name)
+    if name not in names():
+        close = get_close_matches(name, names(), 1)
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise refuse(
+            "policy",
+            f"must be one of {', '.join(names())}, or the path of a .py file",
+            name,
+            f"{hint}ss.policies() shows them all.",
+        )
+    return importlib.import_module(f"sigshift.policies.{AUTO if name == 'auto' else name}")
+
+
+AUTO = "meta"  # what "auto" stands for until something better has earned it
+
+
+def defaults(module: ModuleType) -> dict[str, Any]:
+    """The user's parameters of a policy with their defaults."""
+    found = {key: value for key, value in _parameters(module).items() if key not in GIVEN}
+    return {key: value for key, value in found.items() if value is not inspect.Parameter.empty}
+
+
+def _parameters(module: ModuleType) -> dict[str, Any]:
+    if hasattr(module, "configure"):
+        return {key: item.default for key, item in inspect.signature(module.configure).parameters.items()}
+    return dict(getattr(module.Params, "_field_defaults", {}))
+
+
+def _checked(name: str, module: ModuleType, params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    allowed = set(defaults(module))
+    if "horizon" in _parameters(module):
+        allowed.add("horizon")
+    for key, value in params.items():
+        if key not in allowed:
+            close = get_close_matches(key, sorted(allowed), 1)
+            listed = ", ".join(sorted(allowed)) or "none"
+            raise refuse(
+                f"parameter {key!r} of {name}",
+                f"is unknown; it takes {listed}",
+                value,
+                f"Did you mean {close[0]!r}?" if close else "Leave it out.",
+            )
+        if not isinstance(value, str | int | float | bool | None) and not hasattr(value, "item"):
+            raise refuse(
+                f"parameter {key!r} of {name}", "must be a number, a name or None", value, "Pass a plain value."
+            )
+    plain = {key: value.item() if hasattr(value, "item") else value for key, value in params.items()}
+    if "horizon" in plain:
+        told = plain["horizon"]
+        if isinstance(told, str):
+            choice("horizon", told, ["unknown"])
+        else:
+            whole("horizon", told, 1, 'Pass the number of rounds, or "unknown" for the doubling version.')
+    return tuple(sorted(plain.items()))
+
+
+def _tried(made: Policy) -> Policy:
+    """Configure once on a small problem, so that a wrong value is refused here and not rounds later."""
+    if "environment" not in made.needs:
+        made.configure(arms=2, horizon=100)
+    return made
+
+
+def _resolved(name: str) -> str:
+    return str(Path(name).expanduser().resolve()) if name.endswith(".py") else name.replace("-", "_")
+
+
+def _from_object(thing: Any) -> ModuleType:
+    missing = [part for part in PARTS if not hasattr(thing, part)]
+    if missing:
+        raise refuse(
+            "policy",
+            f"must be a name, a path, or an object with {', '.join(PARTS)}",
+            thing,
+            f"It lacks {', '.join(missing)}.",
+        )
+    if isinstance(thing, ModuleType):
+        return thing
+    module = ModuleType(getattr(thing, "__name__", "policy"))
+    for key in dir(thing):
+        if not key.startswith("__"):
+            setattr(module, key, getattr(thing, key))
+    return module
+
+
+def _load(path: str) -> ModuleType:
+    """The module of a user's file, under a name that holds its place and contents."""
+    from sigshift.compile import dependencies, fingerprint
+
+    file = Path(path)
+    if not file.is_file():
+        raise refuse(
+            "policy", "must be the path of an existing file", path, "`sigshift new policy mine.py` writes a start."
+        )
+    folder = str(file.parent)
+    try:
+        files = dependencies(file, file.parent)
+    except SyntaxError as error:
+        raise InvalidInput(f"policy file {path} is not valid Python: {error}. Mend that line.") from None
+    place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
+    name = f"sigshift_user_{file.stem}_{place}_{fingerprint(files)}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InvalidInput(f"policy file {path} cannot be loaded: {type(error).__name__}: {error}.") from error
+    finally:
+        sys.path.remove(folder)
+    missing = [part for part in PARTS if not hasattr(module, part)]
+    if missing:
+        del sys.modules[name]
+        raise refuse(
+            "policy file",
+            f"must define {', '.join(PARTS)}",
+            path,
+            f"It lacks {', '.join(missing)}; `sigshift new policy mine.py` writes a start.",
+        )
+    return module

@@ -1,0 +1,91 @@
+"""Plain, slow twins of the kernels, written from the papers and not from the kernels."""
+
+import math
+
+import numpy as np
+
+from sigshift.rng import uniforms
+
+
+class NaiveMeta:
+    """Algorithms 1 and 2 with the recursion as an explicit stack, scanning every interval.
+
+    ``sums[s1, a]`` is the sum of |A_t| Y_t of arm a over the events that count for intervals starting at s1.
+    A late reward counts for starts before the first base that began after its decision.
+    """
+
+    def __init__(self, arms, horizon, key, threshold="paper", c0=0.2, replay_rate=0.5, first=0):
+        self.arms, self.horizon, self.key = arms, horizon, key
+        self.threshold, self.c0, self.replay_rate = threshold, c0, replay_rate
+        self.restarts = []
+        self.begin(first)
+
+    def begin(self, t):
+        self.start = t
+        self.now = t
+        self.master = set(range(self.arms))
+        self.stack = [(t, self.horizon - t, set(range(self.arms)))]
+        self.sums = np.zeros((self.horizon + 2, self.arms))
+        self.worst = np.full(self.arms, -1)  # the latest start of a violated interval against each arm
+
+    def theta(self, n):
+        k, log = self.arms, math.log(self.horizon)
+        if self.threshold == "paper":
+            return log * np.sqrt(self.c0 * np.maximum(k * n, k**2))
+        return math.sqrt(self.c0) * np.sqrt(np.maximum(k * log * n, k**2 * log**2))
+
+    def schedule(self, t, chance):
+        """The largest m with B_{t,m} = 1: its law, read off with one uniform number."""
+        lengths = [2**i for i in range(1, math.ceil(math.log2(self.horizon)) + 1)] if self.horizon > 1 else []
+        reached = 0.0
+        for i, m in reversed(list(enumerate(lengths))):
+            p = [min(1.0, self.replay_rate / math.sqrt(x * (t - self.start))) for x in lengths]
+            reached += p[i] * math.prod([1 - q for q in p[i + 1 :]])
+            if chance < reached:
+                return m
+        return 0
+
+    def select(self, t):
+        pick, chance = uniforms(self.key, t, 0, 0)
+        if t > self.start:
+            self.scan(t - 1)
+            m = self.schedule(t, chance)
+            if m > 0:
+                self.stack.append((t, m, set(range(self.arms))))
+            else:
+                while len(self.stack) > 1 and t > self.stack[-1][0] + self.stack[-1][1]:
+                    self.stack.pop()
+                start, _, candidates = self.stack[-1]
+                self.master -= {a for a in range(self.arms) if self.worst[a] >= self.start}
+                candidates -= {a for a in range(self.arms) if self.worst[a] >= start}
+                if not self.master:
+                    self.begin(t)
+                    self.restarts.append(t)
+        self.now = t
+        candidates = sorted(self.stack[-1][2])
+        return candidates[int(pick * len(candidates))], 1.0 / len(candidates)
+
+    def update(self, t, a, y, q):
+        if t < self.start:
+            return
+        cut = min([base["start"] for base in self.live() if base["start"] > t], default=self.now + 1)
+        self.sums[self.start : min(self.now + 1, cut), a] += round(1 / q) * y
+
+    def scan(self, s2):
+        s1 = np.arange(self.start, s2)
+        limit = self.theta(s2 - s1)
+        sums = self.sums[self.start : s2]
+        for a in range(self.arms):
+            lost = (sums - sums[:, [a]]).max(axis=1)
+            hit = np.flatnonzero(lost > limit)
+            if hit.size:
+                self.worst[a] = max(self.worst[a], s1[hit[-1]])
+
+    def live(self):
+        """The stack without the bases that will never be active again."""
+        ends = [start + length for start, length, _ in self.stack]
+        keep = [i for i in range(len(ends)) if i == 0 or all(e < ends[i] for e in ends[i + 1 :])]
+        return [
+            {"start": self.stack[i][0], "length": self.stack[i][1], "candidates": sorted(self.stack[i][2])}
+            for i in keep
+        ]

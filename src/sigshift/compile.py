@@ -32,9 +32,8 @@ class Compiled(NamedTuple):
 
     ask: Callable[..., Any]
     tell: Callable[..., Any]
-    full: Callable[..., Any]
     play: Callable[..., Any]
-    grows: bool
+    crowded: Callable[..., Any] | None
 
 
 @functools.cache
@@ -48,7 +47,24 @@ def specialise(module: ModuleType) -> Compiled:
         loop = ModuleType(f"sigshift_loop_{module.__name__}")
         loop.__dict__["__policy__"] = module
         exec(compile(_text(module, UNCACHED), f"<loop of {module.__name__}>", "exec"), loop.__dict__)
-    return Compiled(loop.ask, loop.tell, loop.full, loop.play, hasattr(module, "crowded"))
+    crowded = getattr(module, "crowded", None)
+    return Compiled(loop.ask, loop.tell, loop.play, getattr(crowded, "py_func", crowded))
+
+
+def bound(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
+    """The machine code of a compiled function for arguments of the types of these examples, and no others.
+
+    Calling it saves numba's look at the type of every argument, which for a large state takes six times as long as
+    the call itself.
+    """
+    if not hasattr(function, "overloads"):  # the JIT is off
+        return function
+    import numba
+
+    types = tuple(numba.typeof(example) for example in examples)
+    function.compile(types)  # type: ignore[attr-defined]
+    code: Callable[..., Any] = function.overloads[types].entry_point
+    return code
 
 
 def cache_folder() -> Path:

@@ -31,12 +31,6 @@ def tell(p, s, t, a, y, q):
 
 
 @entry
-def full(p, s):
-    """Whether the state must grow before the next round."""
-    return crowded(p, s)
-
-
-@entry
 def play(p, s, origin, first, last, starts, means, law, spread, key, run, arms, rewards):
     """Rounds ``first`` to ``last`` of an environment's block; returns the round reached and the regret added.
 

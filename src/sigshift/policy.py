@@ -146,8 +146,7 @@ def policies() -> Any:
 @functools.cache
 def names() -> tuple[str, ...]:
     """The names of the built-in policies."""
-    import sigshift.policies as folder
-
+    folder = importlib.import_module("sigshift.policies")
     return (*sorted(found.name for found in pkgutil.iter_modules(folder.__path__)), "auto")
 
 

@@ -20,6 +20,7 @@ from sigshift.meta.evidence import (
     GAINER_BEFORE,
     GAP,
     MASTER,
+    NEVER,
     NOW,
     RESTARTS,
     ROUND,
@@ -114,7 +115,7 @@ def begin_episode(p, s, t):
         s.earlier[a] = 0.0
         s.waiting[a] = 0
         s.budget[a] = least
-        s.low[a] = 0
+        s.low[a] = NEVER if s.retired[a] else 0
         s.candidates[0, a] = not s.retired[a]
         s.master[a] = not s.retired[a]
         for b in range(arms):
@@ -128,7 +129,7 @@ def activate(s, top):
     """Make the base at this level the active one."""
     s.clock[TOP] = top
     s.clock[TOP_START] = s.starts[top]
-    s.clock[TOP_END] = s.starts[top] + s.lengths[top] if top > 0 else 2**62
+    s.clock[TOP_END] = s.starts[top] + s.lengths[top] if top > 0 else NEVER
 
 
 @kernel

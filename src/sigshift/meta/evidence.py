@@ -43,6 +43,8 @@ GAINER_BEFORE = 13
 BURST = 14
 CLOCKS = 15
 
+NEVER = 2**62
+
 # The columns of a stack.
 ROUND = 0
 GAP = 1

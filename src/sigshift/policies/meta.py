@@ -17,7 +17,19 @@ import numpy as np
 from sigshift.checks import choice, real
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta.bases import advance, begin_episode
-from sigshift.meta.evidence import ACTIVE, BURST, CLOCKS, CROWDED, EPISODE_START, EPISODES, RESTARTS, TOP, record
+from sigshift.meta.evidence import (
+    ACTIVE,
+    BURST,
+    CHANGED,
+    CLOCKS,
+    CROWDED,
+    EPISODE_START,
+    EPISODES,
+    NEVER,
+    RESTARTS,
+    TOP,
+    record,
+)
 from sigshift.rng import uniforms
 
 PAPER = "Suk, Kpotufe 2022"
@@ -110,7 +122,7 @@ def init(p, arms, key):
         bounds=np.zeros((arms * arms, levels, 2), np.int64),
         restarts=np.zeros(16, np.int64),
     )
-    state.clock[EPISODE_START] = -1
+    state.clock[EPISODE_START] = NEVER
     state.clock[EPISODES] = -1
     state.clock[BURST] = -1
     return state
@@ -119,7 +131,7 @@ def init(p, arms, key):
 @inlined_kernel
 def select(p, s, t):
     pick, chance = uniforms(s.key, t, 0, 0)
-    if s.clock[EPISODE_START] < 0:
+    if s.clock[EPISODE_START] > t:
         begin_episode(p, s, t)
     advance(p, s, t, chance)
     count = s.clock[ACTIVE]
@@ -146,6 +158,23 @@ def grow(p, s):
         wider["stacks"] = np.concatenate([s.stacks, np.zeros_like(s.stacks)], axis=1)
     s.clock[CROWDED] = 0
     return s._replace(**wider)
+
+
+def retire_arm(p, s, a):
+    """Drop the arm from every candidate set; its place stays. An empty master set restarts in the next round."""
+    s.retired[a] = True
+    s.master[a] = False
+    s.candidates[:, a] = False
+    s.low[a] = NEVER
+    s.clock[CHANGED] = 1
+    return s
+
+
+def add_arm(p, s, fresh):
+    """An addition is a change by decree: the state of a new episode, with the memory of the restarts."""
+    fresh.retired[:-1] = s.retired
+    fresh.clock[[EPISODES, RESTARTS]] = s.clock[[EPISODES, RESTARTS]]
+    return fresh._replace(restarts=s.restarts)
 
 
 def restarts(p, s):

@@ -1,14 +1,15 @@
 """META against its plain twin, and against an auditor who sees only what users see."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import NaiveMeta
 
 import sigshift as ss
+from naive import NaiveMeta
 from sigshift.meta import evidence
 from sigshift.meta.bases import replay_length
 from sigshift.play import Play
@@ -33,7 +34,7 @@ def instances(draw, longest=500):
 
 
 class World:
-    """Rewards that make trouble: jumps, long runs of zeros and of ones, and an adversary who turns at the wrong time."""
+    """Rewards that make trouble: jumps, long runs of zeros and of ones, an adversary who turns at the wrong time."""
 
     def __init__(self, kind, arms, horizon, seed):
         self.kind, self.horizon = kind, horizon
@@ -167,7 +168,7 @@ def audit(bandit, rewards, horizon, arms, threshold, c0):
         assert seen["episode_start"] == episode_start
         assert seen["restarts"] == restarts
         assert bases[0][0] == episode_start
-        for outer, inner in zip(bases, bases[1:], strict=False):
+        for outer, inner in itertools.pairwise(bases):
             assert outer[0] < inner[0]
             assert inner[0] + inner[1] < outer[0] + outer[1] or outer == bases[0]
             assert inner[0] + inner[1] >= t

@@ -114,12 +114,22 @@ def _cached_loop(module: ModuleType, origin: Path) -> ModuleType | None:
         return None  # no folder to write in: compile in memory, as for a policy of a notebook
     if name in sys.modules:
         return sys.modules[name]
+    return load_file(name, path)
+
+
+def load_file(name: str, path: Path) -> ModuleType:
+    """Run a Python file as the module of that name, which later imports find."""
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    loop = importlib.util.module_from_spec(spec)
-    sys.modules[name] = loop
-    spec.loader.exec_module(loop)
-    return loop
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def _text(module: ModuleType, entry: str) -> str:

@@ -26,7 +26,6 @@ general way (one more entry on every axis of length K, or one less) will not do.
 import functools
 import hashlib
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -240,7 +239,7 @@ def _from_object(thing: Any) -> ModuleType:
 
 def _load(path: str) -> ModuleType:
     """The module of a user's file, under a name that holds its place and contents."""
-    from sigshift.compile import dependencies, fingerprint
+    from sigshift.compile import dependencies, fingerprint, load_file
 
     file = Path(path)
     if not file.is_file():
@@ -256,15 +255,10 @@ def _load(path: str) -> ModuleType:
     name = f"sigshift_user_{file.stem}_{place}_{fingerprint(files)}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)
+        module = load_file(name, file)
     except Exception as error:
-        del sys.modules[name]
         raise InvalidInput(f"policy file {path} cannot be loaded: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.remove(folder)

@@ -152,8 +152,18 @@ class Runs:
             regrets[label] = rows["regret"].to_numpy(np.float64).reshape(shape)
             restarts[label] = rows["restarts"].to_numpy(np.int64).reshape(shape)[:, 0]
             nanoseconds[label] = rows["ns_per_round"].to_numpy(np.float64).reshape(shape)[:, 0]
-        plain = [facts[name] for name in ("environment", "arms", "horizon", "seed")]
-        return cls(*plain, checkpoints, tuple(facts["policies"]), facts["told"], regrets, restarts, nanoseconds)
+        return cls(
+            environment=facts["environment"],
+            arms=facts["arms"],
+            horizon=facts["horizon"],
+            seed=facts["seed"],
+            checkpoints=checkpoints,
+            policies=tuple(facts["policies"]),
+            told=facts["told"],
+            regrets=regrets,
+            restarts=restarts,
+            nanoseconds=nanoseconds,
+        )
 
     def _label(self, wanted: Any) -> str:
         label = wanted.label if isinstance(wanted, Policy) else str(wanted)

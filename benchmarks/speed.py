@@ -1,0 +1,143 @@
+"""The speed bars, as ratios in one run; prints a Markdown table with each figure beside its bar.
+
+Every compared pair is timed in turn, several times, and the best times are compared: what else the machine does
+then weighs on both alike.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import sigshift as ss
+
+META_OF_THE_PAPER = ss.policy("meta", c0=1.0, replay_rate=1.0)
+Row = tuple[str, str, str, bool]
+
+
+def stationary(horizon: int, arms: int = 10) -> ss.Environment:
+    return ss.Environment.piecewise([0], [np.linspace(0.3, 0.7, arms)], horizon)
+
+
+def nanoseconds(policy: object, env: ss.Environment, runs: int = 3) -> float:
+    made = ss.policy(policy)
+    return float(ss.simulate(made, env, runs=runs, jobs=1, progress=False).nanoseconds[made.label].min())
+
+
+def row(what: str, figure: float, bar: float, unit: str, larger: bool = False) -> Row:
+    held = figure >= bar if larger else figure <= bar
+    return what, f"{figure:.3g} {unit}", f"{'at least' if larger else 'at most'} {bar:g} {unit}", held
+
+
+def rounds_per_policy() -> list[Row]:
+    env = stationary(1_000_000)
+    policies = ("ucb1", META_OF_THE_PAPER, "meta")
+    ucb1, meta, default = (min(nanoseconds(one, env) for _ in range(3)) for one in policies)
+    short = nanoseconds(META_OF_THE_PAPER, stationary(200_000), 9)
+    long = nanoseconds(META_OF_THE_PAPER, stationary(5_000_000))
+    return [
+        row("UCB1's loop, K = 10", ucb1, 60, "ns a round"),
+        row("META over UCB1, c0 = 1, replay_rate = 1, K = 10", meta / ucb1, 4, "times"),
+        row("META over UCB1, the defaults, K = 10", default / ucb1, 4, "times"),
+        row("META at T = 5 x 10^6 over 2 x 10^5", long / short, 1.3, "times"),
+    ]
+
+
+def long_horizon() -> list[Row]:
+    script = (
+        "import re, sigshift as ss, numpy as np\n"
+        "env = ss.Environment.from_function(lambda t: 0.5 + 0.3 * np.sin(t[:, None] / 1e7 + np.arange(10)), 10**8, 10)\n"
+        "ss.simulate('meta', env, runs=1, jobs=1, progress=False)\n"
+        "print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read()).group(1)) / 1024)"
+    )
+    return [row("memory of META at T = 10^8, K = 10, means from a function", float(python(script)), 500, "MB")]
+
+
+def online() -> list[Row]:
+    rows = []
+    for name, bar in (("ucb1", 3.0), ("meta", 12.0)):
+        times = []
+        for _ in range(5):
+            bandit = ss.Bandit(name, arms=10, horizon=1_000_000, seed=1)
+            begun = time.perf_counter()
+            for t in range(20_000):
+                bandit.tell(bandit.ask(), float(t % 3 == 0))
+            times.append((time.perf_counter() - begun) / 20_000 * 1e6)
+        rows.append(row(f"ask + tell, {name}, K = 10", min(times), bar, "us"))
+    return rows
+
+
+def phases() -> list[Row]:
+    random = np.random.default_rng(1)
+    steps = random.normal(0, 5e-4, (4_000_000, 10)).cumsum(axis=0)
+    means = np.abs((steps + 0.5) % 2 - 1)
+    ss.phases(means[:1000])
+    dense = timed(lambda: ss.phases(means)) / means.size * 1e9
+    env = ss.Environment.piecewise(np.arange(50) * 2_000_000, random.random((50, 10)), 10**8)
+    segments = timed(lambda: ss.phases(env))
+    return [
+        row("ss.phases, T = 4 x 10^6, K = 10", dense, 15, "ns per round and arm"),
+        row("ss.phases, 50 segments, T = 10^8, K = 10", segments, 1, "s"),
+    ]
+
+
+def cores() -> list[Row]:
+    env = stationary(2_000_000)
+
+    def run(jobs: int) -> None:
+        ss.simulate("meta", env, runs=20, jobs=jobs, progress=False)
+
+    run(1)
+    ratios = [timed(lambda: run(1), 1) / timed(lambda: run(2), 1) for _ in range(3)]
+    return [row("20 runs on 1 core over 2 cores", max(ratios), 1.7, "times", larger=True)]
+
+
+def starting() -> list[Row]:
+    bare = wall([sys.executable, "-c", "pass"])
+    load = wall([sys.executable, "-c", "import sigshift"]) - bare
+    helped = wall([str(Path(sys.executable).parent / "sigshift"), "--help"])
+    return [row("import sigshift", load, 0.15, "s"), row("sigshift --help", helped, 0.3, "s")]
+
+
+def timed(work: Callable[[], object], times: int = 3) -> float:
+    best = float("inf")
+    for _ in range(times):
+        begun = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def wall(command: list[str]) -> float:
+    return timed(lambda: subprocess.run(command, check=True, capture_output=True), 7)
+
+
+def python(script: str) -> str:
+    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    wanted = parser.parse_args()
+    rows: list[Row] = []
+    for part in (rounds_per_policy, online, phases, starting, cores, long_horizon):
+        rows += part()
+    if wanted.json:
+        print(json.dumps(rows))
+    else:
+        print("| what | measured | bar | held |\n| --- | --- | --- | --- |")
+        for what, figure, bar, held in rows:
+            print(f"| {what} | {figure} | {bar} | {'yes' if held else '**no**'} |")
+        print(f"\nLoad while measuring: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.")
+    return 0 if all(held for *_, held in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -52,7 +52,8 @@ def rounds_per_policy() -> list[Row]:
 def long_horizon() -> list[Row]:
     script = (
         "import re, sigshift as ss, numpy as np\n"
-        "env = ss.Environment.from_function(lambda t: 0.5 + 0.3 * np.sin(t[:, None] / 1e7 + np.arange(10)), 10**8, 10)\n"
+        "wave = lambda t: 0.5 + 0.3 * np.sin(t[:, None] / 1e7 + np.arange(10))\n"
+        "env = ss.Environment.from_function(wave, 10**8, 10)\n"
         "ss.simulate('meta', env, runs=1, jobs=1, progress=False)\n"
         "print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read()).group(1)) / 1024)"
     )

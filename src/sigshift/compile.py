@@ -7,10 +7,13 @@ an edit anywhere makes another file, and a policy's types live in that policy's 
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
+import importlib
 import importlib.util
 import os
+import re
 import sys
 import sysconfig
 import tempfile
@@ -20,11 +23,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from sigshift.checks import InvalidInput
+
 POLICY_LINE = "from sigshift.policies.ucb1 import select, update  # policy\n"
 CROWDED = "@kernel\ndef crowded(p, s):  # replaced where the policy's state can grow\n    return False\n"
 CACHED = "from sigshift.kernel import cached_kernel as entry\n"
 UNCACHED = "from sigshift.kernel import kernel as entry\n"
 KEPT_DAYS = 60
+NOISE = ("Failed in", "During", "raised from", "-", "There are", ">>>")
 
 
 class Compiled(NamedTuple):
@@ -51,6 +57,27 @@ def specialise(module: ModuleType) -> Compiled:
     return Compiled(loop.ask, loop.tell, loop.play, getattr(crowded, "py_func", crowded))
 
 
+@contextlib.contextmanager
+def explained(stem: str) -> Iterator[None]:
+    """Say in a few words what numba says in a hundred lines when a policy does not compile."""
+    from numba.core.errors import NumbaError
+
+    try:
+        yield
+    except NumbaError as error:
+        text = str(error)
+        said = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(NOISE)]
+        places = re.findall(r'at (\S+) \((\d+)\)|File "([^"]+)", line (\d+)', text)
+        lines = [f"{file or other}, line {n or m}" for file, n, other, m in places]
+        where = next((line for line in lines if f"{stem}.py," in line), "its functions")
+        allocates = "NRT required" in text or "returning of array passed" in text
+        cure = (
+            "Mark the function with allocating_kernel" if allocates else "docs/own-policy.md says what kernels may do"
+        )
+        message = f"policy {stem!r} must compile, but in {where} numba says: {said[0] if said else error} {cure}."
+        raise InvalidInput(message) from error
+
+
 def bound(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
     """The machine code of a compiled function for arguments of the types of these examples, and no others.
 
@@ -61,7 +88,7 @@ def bound(function: Callable[..., Any], *examples: Any) -> Callable[..., Any]:
         return function
     import numba
 
-    types = tuple(numba.typeof(example) for example in examples)
+    types = tuple(numba.typeof(example) for example in examples)  # type: ignore[no-untyped-call]
     function.compile(types)  # type: ignore[attr-defined]
     code: Callable[..., Any] = function.overloads[types].entry_point
     return code
@@ -107,14 +134,30 @@ def dependencies(root: Path, folder: Path | None = None) -> list[Path]:
 def _cached_loop(module: ModuleType, origin: Path) -> ModuleType | None:
     here = Path(__file__).parent
     files = dependencies(origin, origin.parent) + dependencies(here / "loop.py")
-    name = f"loop_{module.__name__.rsplit('.', 1)[-1]}_{fingerprint(files)}"
+    return _placed(module.__name__.rsplit(".", 1)[-1], files, _text(module, CACHED))
+
+
+@functools.cache
+def fresh(name: str) -> ModuleType:
+    """A module of cached kernels under a name that holds the hash of all it depends on.
+
+    By itself numba looks at the time of that one file only, and serves stale code after an edit in another.
+    """
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"no module {name}")
+    origin = Path(spec.origin)
+    return _placed(origin.stem, dependencies(origin), origin.read_text()) or importlib.import_module(name)
+
+
+def _placed(stem: str, files: list[Path], text: str) -> ModuleType | None:
+    """The module of this text, kept in the cache folder; None where there is no folder to write in."""
+    name = f"sigshift_{stem}_{fingerprint(files)}"
     try:
-        path = _place(cache_folder(), f"{name}.py", _text(module, CACHED))
+        path = _place(cache_folder(), f"{name}.py", text)
     except OSError:
-        return None  # no folder to write in: compile in memory, as for a policy of a notebook
-    if name in sys.modules:
-        return sys.modules[name]
-    return load_file(name, path)
+        return None
+    return sys.modules.get(name) or load_file(name, path)
 
 
 def load_file(name: str, path: Path) -> ModuleType:
@@ -171,9 +214,9 @@ def _place(folder: Path, name: str, text: str) -> Path:
 
 
 def _prune(folder: Path) -> None:
-    """Forget loops (and their machine code) that nobody has used for a long time."""
+    """Forget modules (and their machine code) that nobody has used for a long time."""
     oldest = time.time() - KEPT_DAYS * 86400
-    for path in [*folder.glob("loop_*"), *folder.glob("__pycache__/loop_*")]:
+    for path in [*folder.glob("sigshift_*"), *folder.glob("__pycache__/sigshift_*")]:
         try:
             status = path.stat()
             if max(status.st_atime, status.st_mtime) < oldest:

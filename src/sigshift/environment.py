@@ -262,8 +262,9 @@ class Environment:
 
     def reward(self, t: int, arm: int, run: int = 0, seed: int = 0) -> float:
         """The reward that any policy meets when it plays ``arm`` in round ``t`` of a run under this seed."""
-        from sigshift.laws import single
+        from sigshift.compile import fresh
 
+        single = fresh("sigshift.laws").single
         first = self._round(t)
         index = whole("arm", arm, 0, f"The arms are 0 to {self.arms - 1}.", self.arms - 1)
         number, key = _run(run), _key(seed)
@@ -271,8 +272,9 @@ class Environment:
 
     def rewards(self, first: int, last: int, run: int = 0, seed: int = 0) -> Means:
         """The rewards [round, arm] of all arms in the rounds ``first`` to ``last`` (not included)."""
-        from sigshift.laws import fill
+        from sigshift.compile import fresh
 
+        fill = fresh("sigshift.laws").fill
         first, last = self._range(first, last)
         number, key = _run(run), _key(seed)
         table = np.empty((last - first, self.arms))

@@ -15,16 +15,26 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def _compiled(function: Function, **options: Any) -> Function:
+    compiler: Any = numba.njit
+    return cast(Function, compiler(nogil=True, error_model="numpy", **{"_nrt": False, **options})(function))
+
+
 def kernel(function: Function) -> Function:
     """Compile ``function`` when it is first called; callers compiled later link it in."""
-    return cast(Function, numba.njit(nogil=True, error_model="numpy", _nrt=False)(function))
+    return _compiled(function)
 
 
 def inlined_kernel(function: Function) -> Function:
     """The same, copied into its callers: for what every round passes through, where a call with a large state costs."""
-    return cast(Function, numba.njit(nogil=True, error_model="numpy", _nrt=False, inline="always")(function))
+    return _compiled(function, inline="always")
+
+
+def allocating_kernel(function: Function) -> Function:
+    """The same for functions that need fresh arrays (``np.zeros``, ``np.argsort``, ...): slower to pass arrays to."""
+    return _compiled(function, _nrt=True)
 
 
 def cached_kernel(function: Function) -> Function:
-    """The same, kept on disk: only for functions whose arguments are never of a user's type."""
-    return cast(Function, numba.njit(nogil=True, error_model="numpy", _nrt=False, cache=True)(function))
+    """The same, kept on disk: never for a user's types, and in modules that :func:`sigshift.compile.fresh` loads."""
+    return _compiled(function, cache=True)

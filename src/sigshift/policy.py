@@ -58,9 +58,13 @@ class Policy:
     @property
     def label(self) -> str:
         """A short name that tells two tunings of one algorithm apart."""
-        stem = Path(self.name).stem if self.name.endswith(".py") else self.name
         inside = ", ".join(f"{key}={value!r}" for key, value in self.params)
-        return f"{stem}({inside})" if inside else stem
+        return f"{self.stem}({inside})" if inside else self.stem
+
+    @property
+    def stem(self) -> str:
+        """The algorithm's short name."""
+        return Path(self.name).stem if self.name.endswith(".py") else self.name
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sigshift.checks import InvalidInput, choice, refuse, whole
+from sigshift.compile import explained
 from sigshift.environment import Environment
 from sigshift.files import write_atomically
 from sigshift.play import Play
@@ -270,7 +271,8 @@ def _warm(made: Policy, env: Environment) -> None:
     """Compile (or load) the policy's loop before any clock runs and any thread needs it."""
     play = Play(made, env.arms, env.horizon, 0, 0, env)
     block = next(iter(env.blocks(0, 1)))
-    play.simulate(0, 1, block, env.law_code, env.spread, derive(0, REWARD_DOMAIN), NOTHING_INT, NOTHING_FLOAT)
+    with explained(made.stem):
+        play.simulate(0, 1, block, env.law_code, env.spread, derive(0, REWARD_DOMAIN), NOTHING_INT, NOTHING_FLOAT)
 
 
 def _all_of(tasks: list[tuple[Any, ...]], jobs: int, stop: threading.Event) -> None:

@@ -161,18 +161,19 @@ def phases(environment_or_means: Any) -> Phases:
 
 
 def _phases(blocks: Iterator[tuple[Rounds, Means]], horizon: int, arms: int) -> Phases:
-    from sigshift.analysis.envelope import CHANGES, SHIFTS, SWITCHES, first_state, follow
+    from sigshift.compile import fresh
 
-    state = first_state(arms)
+    envelope = fresh("sigshift.analysis.envelope")
+    state = envelope.first_state(arms)
     for starts, means in blocks:
         _check_range(means, int(starts[0]))
-        state = follow(state, _fixed(starts, np.int64), _fixed(means, np.float64), horizon)
-    shifts = int(state.counts[SHIFTS])
+        state = envelope.follow(state, _fixed(starts, np.int64), _fixed(means, np.float64), horizon)
+    shifts = int(state.counts[envelope.SHIFTS])
     return Phases(
         starts=np.concatenate([np.zeros(1, np.int64), state.shifts[:shifts]]),
         unsafe_at=np.concatenate([state.unsafe_at[:shifts], state.unsafe[np.newaxis]]),
-        switches=int(state.counts[SWITCHES]),
-        changes=int(state.counts[CHANGES]),
+        switches=int(state.counts[envelope.SWITCHES]),
+        changes=int(state.counts[envelope.CHANGES]),
         variation=float(state.variation[0]),
         horizon=horizon,
     )

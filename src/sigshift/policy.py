@@ -18,9 +18,13 @@ A policy is a module (or anything with the same names in it) of functions over a
     ``configure`` the fields of ``Params`` are the parameters. A policy that names ``horizon`` and is not told
     one is run in epochs of 1, 2, 4, ... rounds, each afresh.
 
-Optional: ``crowded(p, s) -> bool`` (a kernel) with ``grow(p, s) -> State`` for a state that must grow;
-``inspect(p, s, t, names) -> dict``, ``restarts(p, s) -> rounds``; ``add_arm`` and ``retire_arm`` where the
-general way (one more entry on every axis of length K, or one less) will not do. See :mod:`sigshift.play`.
+Optional functions: ``crowded(p, s) -> bool`` (a kernel) with ``grow(p, s) -> State`` for a state that must grow;
+``restarts(p, s) -> rounds``; ``inspect(p, s, origin, names) -> dict``, what an ``ask`` has just used, where ``origin``
+is the first round of the policy's own clock and ``names`` maps its arms to the caller's; ``add_arm(p, s, fresh)`` and
+``retire_arm(p, s, a)`` where the general way (one more entry on every axis of length K, or one less) will not do.
+
+Optional facts: ``PAPER``, ``GUARANTEE`` and ``TOLD`` for the table of policies, ``FIXED_ARMS = True`` if arms can
+neither be added nor retired, ``LEARNS = False`` if nothing is to be expected of it.
 """
 
 import functools

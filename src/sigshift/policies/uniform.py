@@ -9,6 +9,7 @@ from sigshift.rng import uniform
 
 PAPER = "-"
 GUARANTEE = "none; regret T times the mean gap"
+LEARNS = False
 
 
 class Params(NamedTuple):

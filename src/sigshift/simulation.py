@@ -23,6 +23,7 @@ from sigshift.environment import Environment
 from sigshift.files import write_atomically
 from sigshift.play import Play
 from sigshift.policy import Policy, policy
+from sigshift.progress import Progress
 from sigshift.rng import REWARD_DOMAIN, derive
 
 FORMAT = 1
@@ -203,7 +204,7 @@ def simulate(
     True
     """
     chosen = _policies(policies)
-    env = _environment(env)
+    env = as_environment(env)
     runs = whole("runs", runs, 1, "Pass how often each policy is to be played.", 2**32 - 1)
     seed = whole("seed", seed, 0, "Pass a whole number that is not negative.", 2**64 - 1)
     jobs = whole("jobs", _cores() if jobs is None else jobs, 1, "Pass the number of cores to use.")
@@ -213,7 +214,7 @@ def simulate(
     restarts = {made.label: np.zeros(runs, np.int64) for made in chosen}
     nanoseconds = {made.label: np.zeros(runs) for made in chosen}
     stop = threading.Event()
-    with _Progress(progress, len(chosen) * runs * env.horizon, f"{env.name}: {runs} runs") as bar:
+    with Progress(progress, len(chosen) * runs * env.horizon, f"{env.name}: {runs} runs") as bar:
 
         def task(made: Policy, run: int) -> None:
             row = regrets[made.label][run]
@@ -246,7 +247,7 @@ def _run(
     points: NDArray[np.int64],
     row: NDArray[np.float64],
     stop: threading.Event,
-    bar: "_Progress",
+    bar: Progress,
 ) -> tuple[Play, int]:
     """One run; fills ``row`` with the regret at the checkpoints. Returns the play and its time on the processor."""
     play = Play(made, env.arms, env.horizon, seed, run, env)
@@ -313,7 +314,8 @@ def _policies(policies: Any) -> list[Policy]:
     return chosen
 
 
-def _environment(env: Any) -> Environment:
+def as_environment(env: Any) -> Environment:
+    """The environment itself, or the one of the catalogue with that name."""
     if isinstance(env, str):
         from sigshift.environments import env as named
 
@@ -341,36 +343,3 @@ def _checkpoints(wanted: int | str | Sequence[int], horizon: int) -> NDArray[np.
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _Progress:
-    """A bar on the terminal's error stream, and nothing where there is no terminal."""
-
-    def __init__(self, wanted: bool | None, total: int, title: str) -> None:
-        import sys
-
-        self.shown = sys.stderr.isatty() if wanted is None else wanted
-        self.total = total
-        self.title = title
-        self.lock = threading.Lock()
-        self.bar: Any = None
-
-    def __enter__(self) -> "_Progress":
-        if self.shown:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f}%"))
-            self.bar = Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
-            self.bar.start()
-            self.task = self.bar.add_task(self.title, total=self.total)
-        return self
-
-    def add(self, rounds: int) -> None:
-        if self.bar is not None:
-            with self.lock:
-                self.bar.advance(self.task, rounds)
-
-    def __exit__(self, *details: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()

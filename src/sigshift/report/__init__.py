@@ -1,0 +1,1 @@
+"""Results made visible: the pictures, and the anatomy of one run."""

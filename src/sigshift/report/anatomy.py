@@ -1,0 +1,351 @@
+"""One run laid open: its choices, and for META its episodes, replays and evictions, round by round.
+
+The run is the very run that :func:`sigshift.simulate` plays under the same seed: the same compiled loop, one round
+at a time, and between two rounds a look at META's state, which still describes the round just played. Rounds,
+arms and bases count from 0. A base (an episode's root, or a replay) lives in the rounds ``start <= t < end``.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sigshift.checks import InvalidInput, whole
+from sigshift.environment import Environment
+from sigshift.meta.evidence import ACTIVE, EPISODES, MASTER, TOP, TOP_START
+from sigshift.play import Play
+from sigshift.policy import Policy
+from sigshift.policy import policy as policy_of
+from sigshift.progress import Progress
+from sigshift.rng import REWARD_DOMAIN, derive
+from sigshift.simulation import as_environment
+
+if TYPE_CHECKING:
+    import pandas
+
+    from sigshift.report.style import Chart
+
+Integers = NDArray[np.int64]
+Masks = NDArray[np.bool_]
+
+OUT_OF_TIME = "returned"  # it had played to its scheduled end
+SUPERSEDED = "superseded"  # a replay began that ends no sooner: it would never have been active again
+EPISODE_OVER = "episode over"
+STILL_RUNNING = "still running"
+
+ONWARD = 1_024  # rounds between two steps of the progress bar
+LISTED = 12  # restarts that the text lists
+
+
+class Bases(NamedTuple):
+    """The bases in the order in which they began; the root of an episode has depth 0 and parent -1."""
+
+    start: Integers
+    length: Integers  # scheduled duration m0: it may play length + 1 rounds
+    end: Integers  # the first round in which it did not live any more
+    depth: Integers
+    parent: Integers  # the base below it on the stack
+    episode: Integers
+    ended: tuple[str, ...]
+
+
+class Evictions(NamedTuple):
+    """Arms that were given up, in order. What empties the master set comes with the restart in the same round."""
+
+    round: Integers  # the first round without the arm
+    arm: Integers
+    base: Integers  # the base whose candidate set it left, or -1 if it left the master set only
+    master: Masks  # whether it left the master set in this round
+
+
+class Changes(NamedTuple):
+    """What held from each of these rounds on, until the next of them."""
+
+    round: Integers
+    base: Integers  # the active base
+    candidates: Masks  # [change, arm] its candidate set
+    master: Masks  # [change, arm] the master set
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Anatomy:
+    """What happened in one run. Made by :func:`anatomy`."""
+
+    policy: Policy
+    environment: Environment
+    seed: int
+    run: int
+    choices: NDArray[np.unsignedinteger]
+    """The arm of each round."""
+    restarts: Integers
+    """The rounds in which the policy started over by itself."""
+    bases: Bases
+    evictions: Evictions
+    changes: Changes
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds played."""
+        return int(self.choices.size)
+
+    @property
+    def arms(self) -> int:
+        """The number of arms, K."""
+        return self.environment.arms
+
+    @property
+    def has_bases(self) -> bool:
+        """Whether the policy has episodes and replays to show, as META does."""
+        return self.bases.start.size > 0
+
+    @cached_property
+    def episodes(self) -> Integers:
+        """The first round of each episode."""
+        if self.has_bases:
+            return np.asarray(self.bases.start[self.bases.depth == 0])
+        return np.concatenate([np.zeros(1, np.int64), self.restarts])
+
+    @cached_property
+    def active_base(self) -> NDArray[np.int32]:
+        """[round]: the number of the base that played it."""
+        self._needs_bases()
+        return np.repeat(self.changes.base, self._lengths).astype(np.int32)
+
+    @cached_property
+    def active_size(self) -> NDArray[np.uint16]:
+        """[round]: the number of candidates of the active base, |A_t|."""
+        self._needs_bases()
+        return np.repeat(self.changes.candidates.sum(axis=1), self._lengths).astype(np.uint16)
+
+    @property
+    def _lengths(self) -> Integers:
+        return np.asarray(np.diff(self.changes.round, append=self.rounds))
+
+    def candidates(self, t: int) -> list[int]:
+        """The candidate set of the active base in round ``t``, A_t."""
+        return self._arms_at(self.changes.candidates, t)
+
+    def master(self, t: int) -> list[int]:
+        """The master set in round ``t``."""
+        return self._arms_at(self.changes.master, t)
+
+    def _arms_at(self, masks: Masks, t: int) -> list[int]:
+        self._needs_bases()
+        t = whole("t", t, 0, f"The rounds are 0 to {self.rounds - 1}.", self.rounds - 1)
+        row = int(np.searchsorted(self.changes.round, t, side="right")) - 1
+        return [int(arm) for arm in np.flatnonzero(masks[row])]
+
+    def _needs_bases(self) -> None:
+        if not self.has_bases:
+            raise InvalidInput(
+                f"policy {self.policy.label!r} has no bases, so its anatomy is its choices only. "
+                'Ask for the anatomy of "meta".'
+            )
+
+    def table(self) -> "pandas.DataFrame":
+        """One row per base; ``rounds`` is how many it was active in, ``evicted`` how many arms its set lost."""
+        import pandas
+
+        count = self.bases.start.size
+        active = np.zeros(count, np.int64)
+        np.add.at(active, self.changes.base, self._lengths)
+        evicted = np.bincount(self.evictions.base[self.evictions.base >= 0], minlength=count)
+        columns = {"base": np.arange(count), **self.bases._asdict(), "rounds": active, "evicted": evicted}
+        return pandas.DataFrame(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers and lists, ready for JSON."""
+
+        def plain(parts: Any) -> dict[str, Any]:
+            return {key: np.asarray(value).tolist() for key, value in parts._asdict().items()}
+
+        changes = plain(self.changes)
+        for key, masks in (("candidates", self.changes.candidates), ("master", self.changes.master)):
+            changes[key] = [np.flatnonzero(row).tolist() for row in masks]
+        return {
+            "policy": self.policy.label,
+            "environment": self.environment.name,
+            "arms": self.arms,
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "run": self.run,
+            "choices": self.choices.tolist(),
+            "restarts": self.restarts.tolist(),
+            "episodes": self.episodes.tolist(),
+            "bases": plain(self.bases),
+            "evictions": plain(self.evictions),
+            "changes": changes,
+        }
+
+    def plot(self, path: str | os.PathLike[str] | None = None, *, first: int = 0, last: int | None = None) -> "Chart":
+        """The picture of the rounds ``first`` to ``last``; written to ``path`` (.png, .pdf, .svg) if given."""
+        from sigshift.report.charts import anatomy_chart
+
+        return anatomy_chart(self, path, first=first, last=last)
+
+    def __repr__(self) -> str:
+        return f"<Anatomy: {self.policy.label} on {self.environment.name}, {self.rounds:,} rounds, run {self.run}>"
+
+    def __str__(self) -> str:
+        where = f"{self.policy.label} on {self.environment.name}, seed {self.seed}, run {self.run}"
+        lines = [f"{where}: {self.rounds:,} rounds, {_counted(self.restarts.size, 'restart')}"]
+        if self.restarts.size:
+            shown = ", ".join(f"{t:,}" for t in self.restarts[:LISTED])
+            more = self.restarts.size - LISTED
+            lines.append(f"  restarts in rounds {shown}" + (f" and {more:,} more" if more > 0 else ""))
+        if not self.has_bases:
+            lines.append("  this policy has no bases: there is nothing but its choices to show")
+        else:
+            lines += self._about_bases()
+        plays = np.bincount(self.choices, minlength=self.arms) / self.rounds
+        order = np.argsort(-plays, kind="stable")[:LISTED]
+        lines.append("  played: " + ", ".join(f"arm {a} {plays[a]:.1%}" for a in order))
+        return "\n".join(lines)
+
+    def _about_bases(self) -> list[str]:
+        replays = self.bases.depth > 0
+        lengths = self.bases.length[replays]
+        sizes = f" of {lengths.min():,} to {lengths.max():,} rounds" if lengths.size else ""
+        inside = 1.0 - float((self.bases.depth[self.active_base] == 0).mean())
+        left = Counter(bool(master) for master in self.evictions.master)
+        return [
+            f"  {_counted(self.episodes.size, 'episode')}, {_counted(lengths.size, 'replay')}{sizes}, "
+            f"up to {self.bases.depth.max()} deep, which played {inside:.1%} of the rounds",
+            f"  {_counted(self.evictions.round.size, 'eviction')}, {left[True]:,} of them from the master set",
+        ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def anatomy(policy: Any = "meta", env: Any = "pb2", seed: int = 0, run: int = 0, horizon: int | None = None) -> Anatomy:
+    """Play the run that ``ss.simulate(policy, env, seed=seed)`` plays as its run number ``run``, and lay it open.
+
+    ``horizon`` stops it after so many rounds (the policy still plans for the whole environment, as in ``simulate``).
+    A policy without bases gives its choices only. It takes some 10 microseconds a round.
+
+    >>> import sigshift as ss
+    >>> opened = ss.anatomy("meta", "pb2", seed=1, horizon=3_000)
+    >>> opened.candidates(0), opened.episodes.tolist(), opened.restarts.tolist()
+    ([0, 1, 2], [0, 373], [373])
+    >>> opened.bases.ended[0], int(opened.bases.end[0])
+    ('episode over', 373)
+    """
+    made = policy_of(policy)
+    env = as_environment(env)
+    seed = whole("seed", seed, 0, "Pass a whole number that is not negative.", 2**64 - 1)
+    run = whole("run", run, 0, "Runs count from 0.", 2**32 - 1)
+    rounds = env.horizon
+    if horizon is not None:
+        cure = f"Pass how many of the {env.horizon:,} rounds to play."
+        rounds = whole("horizon", horizon, 1, cure, env.horizon)
+    play = Play(made, env.arms, env.horizon, seed, run, env)
+    record = _Record(play) if {"clock", "starts", "candidates", "master"} <= set(play.state._fields) else None
+    with Progress(None, rounds, f"{made.label} on {env.name}") as bar:
+        choices = _played(play, env, rounds, record.look if record else None, bar)
+    restarts = np.array(play.restarts(), np.int64)
+    parts = (record or _Record(play)).parts(rounds)
+    return Anatomy(made, env, seed, run, choices, restarts, *parts)
+
+
+def _played(
+    play: Play, env: Environment, rounds: int, look: Callable[[int], None] | None, bar: Progress
+) -> NDArray[np.unsignedinteger]:
+    """Play the rounds, with a look after each of them; the choices."""
+    choices = np.empty(rounds, np.min_scalar_type(env.arms - 1))
+    key = derive(play.seed, REWARD_DOMAIN)
+    step = 1 if look else ONWARD
+    arms, rewards = np.empty(step, np.int64), np.empty(step)
+    for block in env.blocks(0, rounds):
+        for t in range(block.first, block.last, step):
+            last = min(t + step, block.last)
+            play.simulate(t, last, block, env.law_code, env.spread, key, arms[: last - t], rewards[: last - t])
+            choices[t:last] = arms[: last - t]
+            if look:
+                look(t)
+            if last % ONWARD == 0:
+                bar.add(ONWARD)
+    return choices
+
+
+class _Record:
+    """What is written down while META plays: all changes of the active base, its candidates and the master set."""
+
+    def __init__(self, play: Play) -> None:
+        self.play = play
+        self.seen: tuple[int, ...] = ()
+        self.stack: list[int] = []  # the live bases, from the root to the active one
+        self.sets: dict[int, Masks] = {}  # the candidates of these
+        self.master: Masks = np.empty(0, np.bool_)
+        self.bases: list[list[int]] = []
+        self.ended: list[str] = []
+        self.evictions: list[tuple[int, int, int, bool]] = []
+        self.changes: list[tuple[int, int]] = []
+        self.masks: list[tuple[Masks, Masks]] = []
+
+    def look(self, t: int) -> None:
+        """Note what has changed in round ``t``, which has just been played."""
+        clock = self.play.state.clock.tolist()
+        seen = (self.play.epoch, clock[EPISODES], clock[TOP], clock[TOP_START], clock[ACTIVE], clock[MASTER])
+        if seen == self.seen:
+            return
+        state, top = self.play.state, clock[TOP]
+        fresh = seen[:2] != self.seen[:2]
+        restarted = fresh and seen[:1] == self.seen[:1]  # and not an epoch of the doubling horizon that is over
+        self._renew_stack(t, [self.play.epoch_start + s for s in state.starts[: top + 1].tolist()], fresh)
+        active = self.stack[-1]
+        candidates, master = state.candidates[top].copy(), state.master.copy()
+        if restarted:
+            self._give_up(t, -1, np.zeros_like(master), self.master)
+        elif not fresh:
+            lost = self.sets.get(active, candidates) & ~candidates
+            self._give_up(t, active, lost, self.master & ~master)
+        self.sets[active], self.master, self.seen = candidates, master, seen
+        self.changes.append((t, active))
+        self.masks.append((candidates, master))
+
+    def _renew_stack(self, t: int, starts: list[int], fresh: bool) -> None:
+        """End the bases that are not on META's stack any more, and add the one that is new."""
+        while self.stack and (fresh or self._start(self.stack[-1]) not in starts):
+            self._end(self.stack.pop(), t, fresh)
+        if len(self.stack) < len(starts):
+            depth = len(self.stack)
+            parent = self.stack[-1] if self.stack else -1
+            length = int(self.play.state.lengths[depth])
+            episode = self.bases[parent][5] if self.stack else self.bases[-1][5] + 1 if self.bases else 0
+            self.stack.append(len(self.bases))
+            self.bases.append([starts[depth], length, -1, depth, parent, episode])
+            self.ended.append(STILL_RUNNING)
+
+    def _start(self, base: int) -> int:
+        return self.bases[base][0]
+
+    def _end(self, base: int, t: int, fresh: bool) -> None:
+        start, length = self.bases[base][:2]
+        self.bases[base][2] = t
+        self.ended[base] = EPISODE_OVER if fresh else OUT_OF_TIME if t > start + length else SUPERSEDED
+        del self.sets[base]
+
+    def _give_up(self, t: int, base: int, lost: Masks, master: Masks) -> None:
+        for arm in np.flatnonzero(lost | master).tolist():
+            self.evictions.append((t, arm, base if lost[arm] else -1, bool(master[arm])))
+
+    def parts(self, rounds: int) -> tuple[Bases, Evictions, Changes]:
+        """All of it as arrays."""
+        for base in self.stack:
+            self.bases[base][2] = rounds
+        start, length, end, depth, parent, episode = np.array(self.bases, np.int64).reshape(-1, 6).T
+        when, arm, by = np.array([row[:3] for row in self.evictions], np.int64).reshape(-1, 3).T
+        since, active = np.array(self.changes, np.int64).reshape(-1, 2).T
+        masks = np.array(self.masks, np.bool_).reshape(len(self.masks), 2, self.play.arms)
+        return (
+            Bases(start, length, end, depth, parent, episode, tuple(self.ended)),
+            Evictions(when, arm, by, np.array([row[3] for row in self.evictions], np.bool_)),
+            Changes(since, active, masks[:, 0], masks[:, 1]),
+        )

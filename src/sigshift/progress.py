@@ -17,8 +17,8 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         if self.shown:
-            from rich.console import Console
             from rich import progress
+            from rich.console import Console
 
             texts = [progress.TextColumn(text) for text in ("{task.description}", "{task.percentage:3.0f}%")]
             columns = (texts[0], progress.BarColumn(), texts[1], progress.TimeRemainingColumn())

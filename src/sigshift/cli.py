@@ -1,0 +1,411 @@
+"""The command line: a command reads its arguments, calls one function of the library and prints what it returns.
+
+Whatever costs time to load is loaded by the command that needs it, so that ``sigshift --help`` is instant.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import textwrap
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from sigshift import __version__
+from sigshift.checks import InvalidInput
+
+if TYPE_CHECKING:
+    from sigshift.analysis.phases import Phases
+
+OUR_FAULT, USERS_FAULT, STOPPED, BROKEN_PIPE = 1, 2, 130, 141
+SHOWN_PHASES = 40
+WIDEST = 120
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code: 0, 2 if the user has to mend something, 1 if we have, 130 if interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    wanted = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _run(wanted)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `sigshift ... | head`: nobody reads on, and nobody has to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    debug = "--debug" in arguments
+    try:
+        options = parser().parse_args(arguments)
+        options.command(options)
+    except BrokenPipeError:
+        raise
+    except SystemExit as end:  # argparse has said what there was to say
+        return int(end.code or 0)
+    except KeyboardInterrupt:
+        return _complain("stopped.", STOPPED, debug)
+    except InvalidInput as error:
+        return _complain(str(error), USERS_FAULT, debug)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}. Check the name and the rights.", USERS_FAULT, debug)
+    except MemoryError as error:
+        return _complain(f"not enough memory: {error}. Ask for fewer rounds or arms.", USERS_FAULT, debug)
+    except Exception as error:
+        hint = "" if debug else " Run it again with --debug and report what it says."
+        return _complain(f"this is our bug, not yours: {type(error).__name__}: {error}.{hint}", OUR_FAULT, debug)
+    return 0
+
+
+def _complain(message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    print("sigshift:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+# The commands and their arguments.
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USERS_FAULT, f"sigshift: {message} (see `{self.prog} --help`)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options and examples."""
+    top = _Parser(
+        prog="sigshift",
+        description="Bandits that adapt to significant shifts: simulate policies, find what changes matter.",
+        epilog="`sigshift COMMAND --help` explains a command with examples. Start with `sigshift demo`.",
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"sigshift {__version__}")
+    top.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    top.set_defaults(command=lambda options: top.print_help())
+    commands = top.add_subparsers(title="commands", metavar="COMMAND")
+    for add in (_add_demo, _add_phases, _add_policies, _add_envs, _add_new, _add_check, _add_bench):
+        add(commands)
+    return top
+
+
+def _command(
+    commands: Any, name: str, run: Callable[[Any], None], about: str, more: str, *examples: str
+) -> argparse.ArgumentParser:
+    """A command with its help: what it is about in a line, more about it, and examples (which the tests run)."""
+    made: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=textwrap.fill(f"{about[0].upper()}{about[1:]}. {more}", 78),
+        epilog="\n".join(["examples:", *(f"  {example}" for example in examples)]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error")
+    made.set_defaults(command=run)
+    return made
+
+
+def _add_demo(commands: Any) -> None:
+    about = "play META and its rivals on three problems, with a table and pictures"
+    more = (
+        "The first time takes up to a minute, because the policies are compiled; later, some ten seconds. The pictures "
+        "go into a folder, which is made where it is missing."
+    )
+    made = _command(commands, "demo", _demo, about, more, "sigshift demo", "sigshift demo --out pictures --runs 2")
+    made.add_argument("--out", metavar="FOLDER", default="sigshift-demo", help="for the pictures (%(default)s)")
+    made.add_argument("--runs", metavar="N", type=_count, help="runs of each policy (5)")
+    made.add_argument("--jobs", metavar="N", type=_count, help="cores to use (all)")
+    made.add_argument("--seed", metavar="N", type=_count, default=0, help="another one, other rewards (%(default)s)")
+
+
+def _add_phases(commands: Any) -> None:
+    about = "find the significant phases of a table of means"
+    more = (
+        "FILE is .csv (with or without a header), .npy or .parquet, with a row per round and a column per arm; means "
+        "(or an adversary's rewards) in [0, 1]. A first column without a name, or named round, t, time, date or "
+        "index, is left out. Rounds and arms count from 0."
+    )
+    examples = (
+        "sigshift phases means.csv",
+        "sigshift phases means.npy --plot phases.pdf",
+        "sigshift phases means.parquet --json",
+    )
+    made = _command(commands, "phases", _phases, about, more, *examples)
+    made.add_argument("file", metavar="FILE", help="the means")
+    made.add_argument("--plot", metavar="PICTURE", help="a .png, .pdf or .svg (FILE's name with -phases.png, here)")
+    made.add_argument("--no-plot", action="store_true", help="draw no picture")
+    made.add_argument("--json", action="store_true", help="print JSON, and draw a picture only if --plot names it")
+
+
+def _add_policies(commands: Any) -> None:
+    about = "list the policies: papers, parameters, guarantees"
+    made = _command(commands, "policies", _policies, about, "", "sigshift policies", "sigshift policies --json")
+    made.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_envs(commands: Any) -> None:
+    about = "list the environments: sources, sizes, parameters"
+    made = _command(commands, "envs", _envs, about, "", "sigshift envs", "sigshift envs --json")
+    made.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_new(commands: Any) -> None:
+    about = "write the start of a file of your own"
+    made = _command(commands, "new", _new, about, "So far: of a policy.", "sigshift new policy mine.py")
+    made.set_defaults(command=lambda options: made.print_help())
+    kinds = made.add_subparsers(title="kinds", metavar="KIND", required=True)
+    about = "write a policy that works, for you to change"
+    more = "The file says what each part is for; `sigshift check` tests it. A file that exists is never overwritten."
+    policy = _command(kinds, "policy", _new, about, more, "sigshift new policy mine.py")
+    policy.add_argument("path", metavar="PATH", help="the file to write, ending in .py")
+
+
+def _add_check(commands: Any) -> None:
+    about = "run the tests that every policy must pass"
+    more = "They are the ones that the built-in policies pass: exact, seeded, compiled like them."
+    made = _command(commands, "check", _check, about, more, "sigshift check ucb1", "sigshift check mine.py")
+    made.add_argument("policy", metavar="PATH_OR_NAME", help="a policy's file or name")
+
+
+def _add_bench(commands: Any) -> None:
+    about = "measure the time per round of policies on this machine"
+    more = "On one core, the whole loop: choice, reward, update, exact regret; compiling is not counted."
+    examples = ("sigshift bench --policies ucb1 exp3s --runs 2", "sigshift bench --arms 3 --output json")
+    made = _command(commands, "bench", _bench, about, more, *examples)
+    made.add_argument("--policies", metavar="POLICY", nargs="+", help="names or files (all built-in ones)")
+    made.add_argument("--horizon", metavar="T", type=_count, default=200_000, help="rounds (%(default)s)")
+    made.add_argument("--arms", metavar="K", type=_count, default=10, help="arms (%(default)s)")
+    made.add_argument(
+        "--runs", metavar="N", type=_count, default=5, help="runs, of which the median counts (%(default)s)"
+    )
+    made.add_argument("--output", choices=["table", "json"], default="table", help="(%(default)s)")
+    made.add_argument("--json", action="store_const", const="json", dest="output", help="the same as --output json")
+
+
+def _count(text: str) -> int:
+    """A whole number, also written as 1e6 or 1_000_000."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise argparse.ArgumentTypeError(f"must be a whole number such as 1000 or 1e6, but got {text!r}")
+
+
+# What the commands do.
+
+
+def _demo(options: Any) -> None:
+    from sigshift.demo import RUNS, demo
+
+    runs = RUNS if options.runs is None else options.runs
+    print(demo(options.out, runs, options.seed, options.jobs, say=_on_the_side))
+
+
+def _phases(options: Any) -> None:
+    from sigshift.analysis.means_file import read_means
+
+    if options.plot and options.no_plot:
+        raise InvalidInput("--plot and --no-plot exclude each other. Leave one of them out.")
+    picture = options.plot
+    if not (picture or options.no_plot or options.json):
+        picture = f"{Path(options.file).stem}-phases.png"
+    means, names = read_means(options.file, _on_the_side)
+    found = _named_in_errors(options.file, lambda: _found(means))
+    if picture:
+        from sigshift.environment import Environment
+        from sigshift.report.charts import means_and_phases
+
+        means_and_phases(Environment.from_means(means, name=Path(options.file).stem), found, picture)
+    if options.json:
+        print(json.dumps({"file": options.file, "names": names, "picture": picture, **found.to_dict()}, indent=2))
+    else:
+        _print_phases(options.file, found, names)
+        if picture:
+            print(f"\npicture: {picture}")
+
+
+def _found(means: Any) -> "Phases":
+    from sigshift.analysis.phases import phases
+
+    return phases(means)
+
+
+def _policies(options: Any) -> None:
+    from sigshift.policy import policies
+
+    rows = policies().reset_index().to_dict("records")
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        _print_cards(rows, "policy", ("paper", "guarantee", "told", "parameters"))
+
+
+def _envs(options: Any) -> None:
+    from sigshift.environments import envs
+
+    rows = envs().to_dict("records")
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        row["size"] = f"{row['arms']} arms, {row['horizon']:,} rounds"
+    _print_cards(rows, "name", ("shows", "size", "source", "parameters"))
+
+
+def _new(options: Any) -> None:
+    from sigshift.testing import write_skeleton
+
+    write_skeleton(options.path)
+    print(f"{options.path}: a policy to start from. Test it with `sigshift check {options.path}`.")
+
+
+def _check(options: Any) -> None:
+    from sigshift.testing import PolicyFault, check_policy
+
+    try:
+        check_policy(options.policy)
+    except PolicyFault as fault:
+        raise InvalidInput(str(fault)) from fault
+    print(f"{options.policy}: passes all tests of a policy.")
+
+
+def _bench(options: Any) -> None:
+    from sigshift.environment import Environment
+    from sigshift.policy import names
+    from sigshift.simulation import simulate
+
+    chosen = options.policies or [name for name in names() if name != "auto"]
+    arms = options.arms
+    means = [[0.3 + 0.4 * (arms - 1 - arm) / max(arms - 1, 1) for arm in range(arms)]]
+    environment = Environment.piecewise([0], means, options.horizon, name="bench")
+    summary = simulate(chosen, environment, options.runs, jobs=1).summary()
+    rows = [
+        {"policy": row["policy"], "ns_per_round": round(row["ns_per_round"], 1)}
+        for row in summary.sort_values("ns_per_round").to_dict("records")
+    ]
+    if options.output == "json":
+        facts = {"version": __version__, "horizon": options.horizon, "arms": arms, "runs": options.runs}
+        print(json.dumps({**facts, "policies": rows}, indent=2))
+        return
+    print(f"{arms} arms, {options.horizon:,} rounds, median of {options.runs} runs on one core\n")
+    lines = [(row["policy"], f"{row['ns_per_round']:,.1f}", f"{1e3 / row['ns_per_round']:,.1f}") for row in rows]
+    _print_table(("policy", "ns per round", "million rounds/s"), lines, "<>>")
+
+
+# Printing: plain text, so that a pipe gets what a terminal shows.
+
+
+def _on_the_side(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _width() -> int:
+    return min(shutil.get_terminal_size().columns, WIDEST)
+
+
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]], sides: str) -> None:
+    """Columns two spaces apart, aligned to the sides; a last column that is too wide for the terminal is cut."""
+    lines = [tuple(head), *map(tuple, rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+    for line in lines:
+        cells = [f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)]
+        text = "  ".join(cells).rstrip()
+        print(text if len(text) <= _width() else f"{text[: _width() - 3]}...")
+
+
+def _print_cards(rows: Iterable[Mapping[Any, Any]], title: str, parts: Sequence[str]) -> None:
+    """Each row as a heading with its parts below it, wrapped to the terminal."""
+    margin = 2 + max(map(len, parts)) + 2
+    for i, row in enumerate(rows):
+        print(f"\n{row[title]}" if i else row[title])
+        for part in parts:
+            lead = f"  {part}".ljust(margin)
+            print(
+                textwrap.fill(
+                    str(row[part]) or "-", max(_width(), 40), initial_indent=lead, subsequent_indent=" " * margin
+                )
+            )
+
+
+def _print_phases(file: str, found: "Phases", names: Sequence[str]) -> None:
+    print(f"{file}: {found.arms} arms, {found.horizon:,} round{'s' * (found.horizon > 1)}")
+    if list(names) != [str(arm) for arm in range(len(names))]:  # the picture has the numbers
+        listed = ", ".join(f"{arm} {name}" for arm, name in enumerate(names))
+        print(textwrap.fill(listed, _width(), initial_indent="arms: ", subsequent_indent="      "))
+    print()
+    rows = []
+    for i, start in enumerate(found.starts[:SHOWN_PHASES]):
+        length = int(found.lengths[i])
+        safe = int(found.safe_arm[i])
+        rows.append(
+            (
+                f"{i}",
+                f"{start:,}",
+                f"{start + length - 1:,}",
+                f"{length:,}",
+                names[safe],
+                _before(found.unsafe_at[i], safe, names),
+            )
+        )
+    _print_table(("phase", "from", "to round", "rounds", "last safe arm", "unsafe before"), rows, ">>>><<")
+    more = len(found.starts) - len(rows)
+    if more > 0:
+        print(f"... and {more:,} more phases (--json has them all)")
+    counts = (
+        ("significant shifts", "L~", f"{found.significant:,}"),
+        ("best-arm switches", "S", f"{found.switches:,}"),
+        ("changes of means", "L", f"{found.changes:,}"),
+        ("total variation", "V", f"{found.variation:,.6g}"),
+    )
+    print()
+    _print_table(("what changes", "", "count"), counts, "<<>")
+    print()
+    _print_table(("rate of regret", "up to constants and logarithms", ""), _rates(found), "<<>")
+
+
+def _rates(found: "Phases") -> list[tuple[str, str, str]]:
+    rates = found.rates()
+    forms = {
+        "phases": "sum over phases of sqrt(K length)",
+        "significant": "sqrt((L~ + 1) K T)",
+        "switches": "sqrt((S + 1) K T)",
+        "changes": "sqrt((L + 1) K T)",
+        "variation": "sqrt(K T) + (K V)^(1/3) T^(2/3)",
+    }
+    return [(f"by {name}", form, f"{rates[name]:,.1f}") for name, form in forms.items()]
+
+
+def _before(unsafe_at: Any, safe: int, names: Sequence[str]) -> str:
+    """The other arms in the order in which they became unsafe, each with the round."""
+    order = sorted((int(t), arm) for arm, t in enumerate(unsafe_at) if t >= 0 and arm != safe)
+    return ", ".join(f"{names[arm]} at {t:,}" for t, arm in order) or "none"
+
+
+# Reading a table of means from a file.
+
+
+def _named_in_errors(file: str, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}: {error}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

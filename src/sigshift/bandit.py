@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import math
 import os
 import secrets
 import threading
@@ -14,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sigshift.checks import InvalidInput, real, refuse, whole
-from sigshift.files import write_atomically
+from sigshift.compile import dependencies
+from sigshift.files import file_path, write_atomically
 from sigshift.play import Play
-from sigshift.policy import Policy, defaults, policy
+from sigshift.policy import AUTO, Policy, defaults, definition, policy
 
 FORMAT = "sigshift-bandit"
 VERSION = 1
+MOST_ARMS = 65_535
 Name = str | int | float
 
 
@@ -28,16 +31,22 @@ class Choice(NamedTuple):
 
     round: int
     arm: Name
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple has a method of that name
     propensity: float | None
 
 
 class Bandit:
     """One policy that chooses among arms, round by round.
 
-    ``arms`` is a number or a list of distinct names. ``horizon`` is how many rounds you expect; leave it out if you
-    cannot say: policies that plan for one then play epochs of 1, 2, 4, ... rounds. The same policy, arms, seed and
-    sequence of asks and tells give the same state, bit for bit. Several threads may share a bandit.
+    ``arms`` is a number or a list of distinct names: texts or numbers, so that they can be saved (``Color.RED`` of a
+    text ``Enum`` becomes ``"red"``). ``horizon`` is how many rounds you expect; leave it out if you cannot say:
+    policies that plan for one then play epochs of 1, 2, 4, ... rounds. A horizon that was told is a plan, not a
+    fence: past it they go on with an epoch twice as long. The same policy, arms, seed and sequence of asks and tells
+    give the same state, bit for bit; without ``seed`` one is drawn, and :attr:`seed` says which.
+
+    A choice waits for its reward until it is told; where rewards may never come, :meth:`forget` old rounds now and
+    then, or the list of those that wait grows for ever. Several threads may share a bandit. ``pickle`` and
+    ``copy.deepcopy`` make another one that goes on by itself from the same state.
 
     >>> import sigshift as ss
     >>> bandit = ss.Bandit("ucb1", arms=["red", "green", "blue"], seed=7)
@@ -60,16 +69,26 @@ class Bandit:
 
     def _begin(self, made: Policy, names: list[Name], horizon: int | None, seed: int) -> None:
         self._policy = made
+        self._source = _source_hash(made.name)
         self._arms = names
         self._retired: set[int] = set()
-        self._slots = list(range(len(names)))  # the policy's arms, as indices into self._arms
+        self._place_in(range(len(names)))
         self._horizon = horizon
         self._seed = seed
         self._round = 0
         self._outstanding: dict[int, tuple[int, float]] = {}
-        self._play = Play(made, len(names), horizon, seed)
+        try:
+            self._play = Play(made, len(names), horizon, seed)
+        except MemoryError:
+            rule = f"must fit into memory with policy {made.label!r}"
+            raise refuse("arms", rule, len(names), "Play fewer arms or another policy.") from None
         self._play.bind()
         self._lock = threading.Lock()
+
+    def _place_in(self, slots: Iterable[int]) -> None:
+        """The policy's arms, as indices into the names, and back."""
+        self._slots = list(slots)
+        self._slot_of = {index: slot for slot, index in enumerate(self._slots)}
 
     @property
     def policy(self) -> Policy:
@@ -84,7 +103,8 @@ class Bandit:
     @property
     def retired(self) -> list[Name]:
         """The names of the arms that are never chosen again."""
-        return [self._arms[index] for index in sorted(self._retired)]
+        with self._lock:
+            return [self._arms[index] for index in sorted(self._retired)]
 
     @property
     def round(self) -> int:
@@ -99,7 +119,8 @@ class Bandit:
     @property
     def outstanding(self) -> list[int]:
         """The rounds whose rewards have not come yet."""
-        return sorted(self._outstanding)
+        with self._lock:
+            return sorted(self._outstanding)
 
     def ask(self) -> Choice:
         """The arm to play now. Any number of choices may wait for their rewards."""
@@ -107,28 +128,38 @@ class Bandit:
             t = self._round
             play = self._play
             play.enter(t)
-            slot, propensity = play.ask(play.params, play.state, t - play.epoch_start)
+            since = t - play.epoch_start
+            # An interrupt from the keyboard finds both of the next two lines done, or none.
+            self._round = t + 1
+            slot, propensity = play.ask(play.params, play.state, since)
             index = self._slots[slot]
             self._outstanding[t] = (index, propensity)
-            self._round = t + 1
             return Choice(t, self._arms[index], index, propensity if propensity == propensity else None)
 
     def tell(self, choice: Choice | int, reward: float) -> None:
-        """The reward, in [0, 1], of a choice or of its round: at any later time, in any order, once."""
+        """The reward, in [0, 1], of a choice or of its round: at any later time, in any order, once.
+
+        True and False are 1 and 0. A reward of an arm that is retired by now, or of an epoch that is over, is taken
+        but may no longer matter to the policy.
+        """
         with self._lock:
-            t = choice[0] if isinstance(choice, tuple) else choice
+            t: Any = choice
+            arm: Any = None
+            if isinstance(choice, Choice):
+                t, arm = choice[0], choice[1]
             decision = self._outstanding.get(t) if type(t) is int else None
-            if decision is None or (isinstance(choice, Choice) and choice[2] != decision[0]):
+            if decision is None or (arm is not None and arm != self._arms[decision[0]]):
                 t, decision = self._decision(choice, t)
-            index, propensity = decision
             if type(reward) is not float or not 0.0 <= reward <= 1.0:
-                cure = "Scale the rewards to [0, 1]; leave out a reward that never came."
-                reward = real("reward", reward, cure, least=0.0, most=1.0)
-            del self._outstanding[t]
+                reward = _reward(reward)
+            index, propensity = decision
             play = self._play
-            if t >= play.epoch_start and index in self._slots:
-                slot = self._slots.index(index)
-                play.tell(play.params, play.state, t - play.epoch_start, slot, reward, propensity)
+            since = t - play.epoch_start
+            slot = self._slot_of.get(index) if since >= 0 else None
+            # An interrupt from the keyboard finds both of the next two steps done, or none.
+            del self._outstanding[t]
+            if slot is not None:
+                play.tell(play.params, play.state, since, slot, reward, propensity)
 
     def _decision(self, choice: Any, t: Any) -> tuple[int, tuple[int, float]]:
         """The decision that waits under an unusual key (a NumPy integer, say), or the reason why there is none."""
@@ -138,8 +169,9 @@ class Bandit:
             raise refuse("round", f"must have been asked; the next round is {self._round}", t, cure)
         decision = self._outstanding.get(t)
         if decision is None:
-            raise refuse("round", "must wait for its reward; this one was told or forgotten", t, "Tell each round once.")
-        if isinstance(choice, Choice) and choice.index != decision[0]:
+            cure = "Tell each round once, and do not forget() rounds whose rewards may still come."
+            raise refuse("round", "must wait for its reward; this one was told or forgotten", t, cure)
+        if isinstance(choice, Choice) and choice.arm != self._arms[decision[0]]:
             rule = f"must be this bandit's; in round {t} it chose {self._arms[decision[0]]!r}"
             raise refuse("choice", rule, choice.arm, "Is it the choice of another bandit?")
         return t, decision
@@ -155,45 +187,54 @@ class Bandit:
 
     def add_arm(self, name: Name) -> int:
         """A new arm, without evidence; returns its index."""
-        (name,) = _checked_names([name])
-        if name in self._arms:
-            raise refuse("name", "must be new", name, "A retired arm's name stays taken; pick another.")
+        (name,) = _checked_names("name", [name])
         with self._lock:
-            self._play.enter(self._round)
-            self._play.add_arm()
-            self._slots.append(len(self._arms))
+            if name in self._arms:
+                raise refuse("name", "must be new", name, "A retired arm's name stays taken; pick another.")
+            play = self._play.copy()
+            play.enter(self._round)
+            play.add_arm()
+            self._play = play
+            self._place_in([*self._slots, len(self._arms)])
             self._arms.append(name)
             return len(self._arms) - 1
 
     def retire_arm(self, name: Name) -> None:
         """Never choose this arm again; its late rewards are still taken."""
-        if name not in self._arms:
-            raise refuse("name", f"must be one of {', '.join(map(repr, self._arms))}", name, "Check the spelling.")
-        index = self._arms.index(name)
-        if index in self._retired:
-            raise refuse("name", "must not be retired yet", name, "There is nothing left to do.")
-        if len(self._retired) + 2 > len(self._arms):
-            raise refuse("name", "must leave at least one arm to choose", name, "Add another arm first.")
+        (name,) = _checked_names("name", [name])
         with self._lock:
-            slot = self._slots.index(index)
-            self._play.enter(self._round)
-            if self._play.retire_arm(slot):
-                del self._slots[slot]
+            if name not in self._arms:
+                raise refuse("name", f"must be one of {', '.join(map(repr, self._arms))}", name, "Check the spelling.")
+            index = self._arms.index(name)
+            if index in self._retired:
+                raise refuse("name", "must not be retired yet", name, "There is nothing left to do.")
+            if len(self._retired) + 2 > len(self._arms):
+                raise refuse("name", "must leave at least one arm to choose", name, "Add another arm first.")
+            play = self._play.copy()
+            play.enter(self._round)
+            moved = play.retire_arm(self._slot_of[index])
+            self._play = play
+            if moved:
+                self._place_in(other for other in self._slots if other != index)
             self._retired.add(index)
 
     def inspect(self) -> dict[str, Any]:
-        """What the next ``ask`` will use, as plain data; nothing changes."""
+        """What the next ``ask`` will use, as plain data; nothing changes.
+
+        Of a policy that has no report of its own it is the whole ``state``; its rows are the arms that are not
+        retired, in order. Numbers that JSON does not know (an infinite width, say) are None.
+        """
         with self._lock:
             facts = self._play.inspect(self._round, self._slots)
-        return {
-            "policy": self._policy.label,
-            "round": self._round,
-            "seed": self._seed,
-            "arms": list(self._arms),
-            "retired": sorted(self._retired),
-            "outstanding": len(self._outstanding),
-            **facts,
-        }
+            return {
+                "policy": self._policy.label,
+                "round": self._round,
+                "seed": self._seed,
+                "arms": list(self._arms),
+                "retired": sorted(self._retired),
+                "outstanding": len(self._outstanding),
+                **facts,
+            }
 
     def to_json(self) -> str:
         """Everything, as versioned JSON."""
@@ -202,7 +243,7 @@ class Bandit:
             content = {
                 "policy": self._policy.to_dict(),
                 "defaults": {**defaults(self._policy.module), **dict(self._policy.params)},
-                "source": _source_hash(self._policy),
+                "source": self._source,
                 "arms": self._arms,
                 "retired": sorted(self._retired),
                 "slots": self._slots,
@@ -210,11 +251,11 @@ class Bandit:
                 "seed": self._seed,
                 "round": self._round,
                 "outstanding": [[t, a, q if q == q else None] for t, (a, q) in self._outstanding.items()],
-                "play": {key: getattr(play, key) for key in PLAY_FIELDS},
+                "play": play.facts(),
                 "state": {key: _packed(value) for key, value in play.state._asdict().items()},
             }
-        sealed = {"format": FORMAT, "version": VERSION, "sha256": _hash(_canonical(content)), "bandit": content}
-        return json.dumps(sealed, allow_nan=False)
+            body = _canonical(content)
+        return f'{{"format": "{FORMAT}", "version": {VERSION}, "sha256": "{_hash(body)}", "bandit": {body}}}'
 
     @classmethod
     def from_json(cls, text: str) -> "Bandit":
@@ -224,50 +265,37 @@ class Bandit:
             return cls._restored(content)
         except InvalidInput:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, zlib.error) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, zlib.error) as error:
             raise InvalidInput(f"saved bandit lacks or garbles a part: {error!r}. Load another copy.") from error
 
     @classmethod
     def _restored(cls, content: dict[str, Any]) -> "Bandit":
-        made = policy(content["policy"]["name"], **content["policy"]["params"])
-        known = {**defaults(made.module), **dict(made.params)}
-        if known != content["defaults"]:  # another version had other defaults: keep what was in force
-            made = policy(made, **{k: v for k, v in content["defaults"].items() if known.get(k) != v})
-        if content["source"] != _source_hash(made):
-            raise InvalidInput(
-                f"policy file {made.name} must be the one the bandit was saved with, but it has changed since. "
-                "Restore the old file, or start a new bandit."
-            )
+        made = _saved_policy(content)
         bandit = object.__new__(cls)
         bandit._begin(made, list(content["arms"]), content["horizon"], content["seed"])
         bandit._retired = set(content["retired"])
-        bandit._slots = list(content["slots"])
+        bandit._place_in(content["slots"])
         bandit._round = content["round"]
         waiting = content["outstanding"]
         bandit._outstanding = {t: (a, float("nan") if q is None else q) for t, a, q in waiting}
-        play = bandit._play
-        for key in PLAY_FIELDS:
-            setattr(play, key, content["play"][key])
-        play.params = made.configure(play.arms, play.epoch_horizon)
-        kind = type(play.state)
-        if list(content["state"]) != list(kind._fields):
-            raise InvalidInput(
-                f"saved bandit must hold the state of {made.label!r} as this version knows it, but its parts differ. "
-                "Load it with the version that saved it."
-            )
-        play.state = kind(*[_unpacked(value) for value in content["state"].values()])
-        play.bind()
+        bandit._play.restore(content["play"], {key: _unpacked(part) for key, part in content["state"].items()})
         return bandit
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (self.to_json(),)
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`to_json` to a file; whatever happens, the file is the old one or the new one, whole."""
+        """Write :meth:`to_json` to a file; whatever happens, the file is the old one or the new one, whole.
+
+        Where ``path`` is a link, the file that it points to is replaced.
+        """
         text = self.to_json()
         write_atomically(path, lambda draft: draft.write_text(text, encoding="utf-8"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Bandit":
         """The bandit that :meth:`save` wrote."""
-        file = Path(path).expanduser()
+        file = file_path(path)
         if not file.is_file():
             raise refuse("path", "must be a file written by Bandit.save", str(path), "Check the name.")
         try:
@@ -281,11 +309,12 @@ class Bandit:
         return f"<Bandit {self._policy.label}: {len(self._arms)} arms, next round {self._round}>"
 
 
-PLAY_FIELDS = ("arms", "epoch", "epoch_start", "epoch_horizon", "past_restarts", "retired")
-
-
 def _policy(wanted: Any) -> Policy:
     made = policy(wanted)
+    if made.name == "auto":  # which stands for something else in another version, perhaps
+        made = policy(AUTO, **dict(made.params))
+    if made.name.endswith(".py") and definition(made.name) is not made.module:
+        raise refuse("policy file", "has changed since ss.policy() read it", made.name, "Call ss.policy() again.")
     if "environment" in made.needs:
         raise InvalidInput(
             f"policy {made.label!r} must be told the environment, which nobody knows online. "
@@ -294,25 +323,68 @@ def _policy(wanted: Any) -> Policy:
     return made
 
 
+def _saved_policy(content: dict[str, Any]) -> Policy:
+    """The policy of a saved bandit, once its file, if it has one, is known to be the same (so that it may be run)."""
+    name, params = content["policy"]["name"], content["policy"]["params"]
+    if name.endswith(".py"):
+        if not Path(name).is_file():
+            raise refuse("policy file", "must be where it was when the bandit was saved", name, "Put it back there.")
+        if content["source"] != _source_hash(name):
+            rule = "and what it imports must be as when the bandit was saved"
+            raise refuse("policy file", rule, name, "Restore the old file, or start a new bandit.")
+    made = policy(name, **params)
+    known = {**defaults(made.module), **dict(made.params)}
+    if known != content["defaults"]:  # another version had other defaults: keep what was in force
+        made = policy(made, **{k: v for k, v in content["defaults"].items() if known.get(k) != v})
+    return made
+
+
 def _names(arms: Any) -> list[Name]:
     cure = 'Pass a number of at least 2, or a list of names such as ["red", "green"].'
+    if isinstance(arms, set | frozenset):
+        raise refuse("arms", "must have an order, which a set has not", arms, "Pass sorted(arms).")
+    if isinstance(arms, np.ndarray) and arms.ndim == 0:
+        arms = arms.item()
     if isinstance(arms, Iterable) and not isinstance(arms, str | bytes):
-        names = _checked_names(list(arms))
+        names = _checked_names("arms", list(arms))
         if len(names) < 2:
             raise refuse("arms", "must be at least two", names, cure)
+        if len(names) > MOST_ARMS:
+            raise refuse("arms", f"must be at most {MOST_ARMS}", len(names), "Group some of them.")
         return names
-    return list(range(whole("arms", arms, 2, cure, 65_535)))
+    return list(range(whole("arms", arms, 2, cure, MOST_ARMS)))
 
 
-def _checked_names(names: list[Any]) -> list[Name]:
-    plain = [name.item() if isinstance(name, np.generic) else name for name in names]
-    for name in plain:
-        if isinstance(name, bool) or not isinstance(name, str | int | float) or name != name:
-            raise refuse("arms", "must be named by texts or numbers", name, "Keep a table of your own for other things.")
+def _checked_names(argument: str, names: list[Any]) -> list[Name]:
+    plain = [_checked_name(argument, name) for name in names]
     if len(set(plain)) < len(plain):
         twice = next(name for name in plain if plain.count(name) > 1)
-        raise refuse("arms", "must have distinct names", twice, "Rename or drop the one that is there twice.")
+        raise refuse(argument, "must have distinct names", twice, "Rename or drop the one that is there twice.")
     return plain
+
+
+def _checked_name(argument: str, name: Any) -> Name:
+    """The name as a plain text or number, which comes back from a file as it was."""
+    plain = name.item() if isinstance(name, np.generic) else name
+    if isinstance(plain, str):
+        return str.__str__(plain)
+    if isinstance(plain, int) and not isinstance(plain, bool) and abs(plain) < 2**63:
+        return int(plain)
+    if isinstance(plain, float) and math.isfinite(plain):
+        return float(plain)
+    raise refuse(
+        argument, "must be named by texts or finite numbers", name, "Keep a table of your own for other things."
+    )
+
+
+def _reward(value: Any) -> float:
+    cure = "Scale the rewards to [0, 1]; leave out a reward that never came."
+    if isinstance(value, bool | np.bool_):
+        return float(value)
+    number = hasattr(value, "__float__") or hasattr(value, "__index__")
+    if not number or np.shape(value) != () or np.iscomplexobj(value):
+        raise refuse("reward", "must be a finite number >= 0 and <= 1", value, cure)
+    return real("reward", value, cure, least=0.0, most=1.0)
 
 
 def _packed(value: Any) -> Any:
@@ -334,8 +406,13 @@ def _hash(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def _source_hash(made: Policy) -> str | None:
-    return _hash(Path(made.name).read_text(encoding="utf-8")) if made.name.endswith(".py") else None
+def _source_hash(name: str) -> str | None:
+    """A hash of a user's policy file and of all that it imports beside itself."""
+    if not name.endswith(".py"):
+        return None
+    file, ours = Path(name), Path(__file__).parent
+    own = [path for path in dependencies(file, file.parent) if not path.is_relative_to(ours)]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in own)).hexdigest()
 
 
 def _unsealed(text: str) -> dict[str, Any]:
@@ -348,15 +425,20 @@ def _unsealed(text: str) -> dict[str, Any]:
     if not isinstance(outer, dict) or outer.get("format") != FORMAT:
         raise InvalidInput(f"saved bandit must be a file of Bandit.save, but it is some other JSON. {cure}")
     version = outer.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise InvalidInput(
-            f"saved bandit must be of version {VERSION} or older, but got {version!r}. Upgrade sigshift to read it."
+            f"saved bandit must be of version 1 to {VERSION}, but got {version!r}. Upgrade sigshift to read it."
         )
-    content = outer.get("bandit")
-    if not isinstance(content, dict) or _hash(_canonical(content)) != outer.get("sha256"):
+    content: Any = outer.get("bandit")
+    try:
+        whole_content = isinstance(content, dict) and _hash(_canonical(content)) == outer.get("sha256")
+    except (ValueError, RecursionError):  # what to_json never writes
+        whole_content = False
+    if not whole_content:
         raise InvalidInput(f"saved bandit must be unchanged since it was saved, but its checksum differs. {cure}")
-    return content
+    found: dict[str, Any] = content
+    return found
 
 
 def _canonical(content: dict[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)

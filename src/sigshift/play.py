@@ -5,17 +5,18 @@ horizon and is not told one plays epochs of 1, 2, 4, ... rounds, each afresh wit
 was told goes on past its horizon with an epoch twice as long: a horizon is a plan, not a fence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sigshift.checks import InvalidInput
-from sigshift.compile import bound, specialise
+from sigshift.compile import bound, explained, specialise
 from sigshift.policy import Policy
 from sigshift.rng import POLICY_DOMAIN, derive
 
 ENDLESS = 2**62
+FACTS = ("arms", "epoch", "epoch_start", "epoch_horizon", "past_restarts", "retired")
 
 
 class Play:
@@ -57,8 +58,9 @@ class Play:
     def bind(self) -> None:
         """Make ``ask(p, s, t)`` and ``tell(p, s, t, a, y, q)`` for calls from Python, once per make of the state."""
         self.online = True
-        self.ask = bound(self.compiled.ask, self.params, self.state, 0)
-        self.tell = bound(self.compiled.tell, self.params, self.state, 0, 0, 1.0, 1.0)
+        with explained(self.policy.stem):
+            self.ask = bound(self.compiled.ask, self.params, self.state, 0)
+            self.tell = bound(self.compiled.tell, self.params, self.state, 0, 0, 1.0, 1.0)
 
     @property
     def epoch_end(self) -> int:
@@ -68,13 +70,20 @@ class Play:
     def enter(self, t: int) -> None:
         """Be ready to choose in round ``t``: begin the next epoch, or let the state grow."""
         if t >= self.epoch_end:
-            self.past_restarts += self._own_restarts()
-            self.epoch_start = self.epoch_end
-            self.epoch += 1
-            self.epoch_horizon *= 2
-            self._begin()
+            self._next_epoch()
         if self.compiled.crowded is not None and self.compiled.crowded(self.params, self.state):
             self.state = self.policy.module.grow(self.params, self.state)
+            if self.online:
+                self.bind()
+
+    def _next_epoch(self) -> None:
+        after = self.copy()  # an interrupt from the keyboard finds all of the change made, or none
+        after.past_restarts += self._own_restarts()
+        after.epoch_start = self.epoch_end
+        after.epoch += 1
+        after.epoch_horizon *= 2
+        after._begin()
+        self.__dict__.update(after.__dict__)
 
     def simulate(
         self,
@@ -112,30 +121,48 @@ class Play:
         return [self.epoch_start + int(t) for t in report(self.params, self.state)]
 
     def add_arm(self) -> None:
-        """One more arm, the last one, without evidence."""
+        """One more arm, the last one, without evidence. A failure may leave the play half changed: try it on a copy."""
         self._allows("add_arm")
-        maker = self.policy.module
-        self.params = self.policy.configure(self.arms + 1, self.epoch_horizon, self.environment)
-        fresh = maker.init(self.params, self.arms + 1, derive(self.seed, POLICY_DOMAIN, self.run, self.epoch))
-        if hasattr(maker, "add_arm"):
-            self.state = maker.add_arm(self.params, self.state, fresh)
+        fresh = self._fresh(self.arms + 1)
+        if hasattr(self.policy.module, "add_arm"):
+            self.state = self.policy.module.add_arm(self.params, self.state, fresh)
         else:
-            self.state = _merged(self.state, fresh, _padded)
+            self.state = self._merged(fresh, _padded)
         self.arms += 1
+        self.bind()
 
     def retire_arm(self, slot: int) -> bool:
         """Never choose this arm again. Returns whether its place is gone, so that later arms have moved down one."""
         self._allows("retire_arm")
-        maker = self.policy.module
-        if hasattr(maker, "retire_arm"):
-            self.state = maker.retire_arm(self.params, self.state, slot)
+        stays = hasattr(self.policy.module, "retire_arm")
+        if stays:
+            self.state = self.policy.module.retire_arm(self.params, self.state, slot)
             self.retired.append(slot)
-            return False
-        self.params = self.policy.configure(self.arms - 1, self.epoch_horizon, self.environment)
-        fresh = maker.init(self.params, self.arms - 1, derive(self.seed, POLICY_DOMAIN, self.run, self.epoch))
-        self.state = _merged(self.state, fresh, lambda old, new: _without(old, new, slot))
-        self.arms -= 1
-        return True
+        else:
+            fresh = self._fresh(self.arms - 1)
+            self.state = self._merged(fresh, lambda old, new: _without(old, new, slot))
+            self.arms -= 1
+        self.bind()
+        return not stays
+
+    def _fresh(self, arms: int) -> Any:
+        """The state of a policy that begins with so many arms, under parameters that follow."""
+        self.params = self.policy.configure(arms, self.epoch_horizon, self.environment)
+        key = derive(self.seed, POLICY_DOMAIN, self.run, self.epoch)
+        return self.policy.module.init(self.params, arms, key)
+
+    def _merged(self, fresh: Any, change: Callable[[Any, Any], Any]) -> Any:
+        """A state of the size of ``fresh`` with what the old one knows; only axes that follow the arms may differ."""
+        values = []
+        for name, old, new in zip(fresh._fields, self.state, fresh, strict=True):
+            value = change(old, new) if isinstance(old, np.ndarray) else old
+            if np.shape(value) != np.shape(new):
+                raise InvalidInput(
+                    f"policy {self.policy.label!r} must have its own add_arm and retire_arm, because the array "
+                    f"{name!r} of its state does not simply follow the arms, but it has none. Write them."
+                )
+            values.append(value)
+        return type(fresh)(*values)
 
     def _allows(self, change: str) -> None:
         if getattr(self.policy.module, "FIXED_ARMS", False):
@@ -144,12 +171,36 @@ class Play:
                 "Start a new bandit with the new arms, or play another policy."
             )
 
+    def facts(self) -> dict[str, Any]:
+        """All that :meth:`restore` needs besides the state."""
+        return {key: getattr(self, key) for key in FACTS}
+
+    def restore(self, facts: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`facts` and a state held."""
+        for key in FACTS:
+            setattr(self, key, facts[key])
+        self._begin()
+        fits = set(state) == set(self.state._fields)
+        if not fits or not all(_fits(state[key], fresh) for key, fresh in self.state._asdict().items()):
+            raise InvalidInput(
+                f"saved state must be one of {self.policy.label!r} as this version knows it, but its parts differ. "
+                "Load it with the version that saved it, or begin anew."
+            )
+        self.state = type(self.state)(**state)
+        self.bind()
+
+    def copy(self) -> "Play":
+        """The same play, in memory of its own."""
+        twin = object.__new__(Play)
+        twin.__dict__.update(self.__dict__)
+        twin.past_restarts = list(self.past_restarts)
+        twin.retired = list(self.retired)
+        twin.state = copied(self.state)
+        return twin
+
     def inspect(self, t: int, names: Sequence[int]) -> dict[str, Any]:
         """What the policy will use in round ``t``, found on a copy; ``names`` maps its arms to the caller's."""
-        probe = object.__new__(Play)
-        probe.__dict__.update(self.__dict__)
-        probe.past_restarts = list(self.past_restarts)
-        probe.state = copied(self.state)
+        probe = self.copy()
         probe.bind()
         probe.enter(t)
         facts: dict[str, Any] = {} if self.endless else {"horizon": probe.epoch_horizon}
@@ -168,25 +219,30 @@ def copied(state: Any) -> Any:
     return type(state)(*[value.copy() if isinstance(value, np.ndarray) else value for value in state])
 
 
-def _merged(old: Any, fresh: Any, change: Any) -> Any:
-    """A state of the new size with what the old one knows; axes of a length that follows the arms are changed."""
-    values = [change(a, b) if isinstance(a, np.ndarray) else a for a, b in zip(old, fresh, strict=True)]
-    return type(old)(*values)
+def _fits(value: Any, fresh: Any) -> bool:
+    """Whether a part of a state is of the type of a fresh one and at least as large, so that no kernel can overrun."""
+    old, new = np.asarray(value), np.asarray(fresh)
+    alike = old.dtype == new.dtype and old.ndim == new.ndim
+    return alike and all(length >= least for length, least in zip(old.shape, new.shape, strict=True))
 
 
 def _padded(old: Any, fresh: Any) -> Any:
-    if old.shape == fresh.shape:
+    if any(after - before not in (0, 1) for before, after in zip(old.shape, fresh.shape, strict=True)):
         return old
     fresh[tuple(slice(0, length) for length in old.shape)] = old
     return fresh
 
 
 def _without(old: Any, fresh: Any, slot: int) -> Any:
-    for axis in range(old.ndim):
-        if old.shape[axis] != fresh.shape[axis]:
+    for axis, (before, after) in enumerate(zip(old.shape, fresh.shape, strict=True)):
+        if before == after + 1:
             old = np.delete(old, slot, axis)
     return old
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+    """An array or number as JSON has it, which knows no infinity: None."""
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        array = np.where(np.isfinite(array), array, None)  # type: ignore[call-overload]
+    return array.tolist()

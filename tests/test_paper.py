@@ -27,7 +27,7 @@ def played(policy, env, seed=0, run=0, rounds=None):
 
 
 def gap_estimates(choices, rewards, sizes, better, worse):
-    """The estimate of eq. (2), round by round."""
+    """The estimate of eq. (1), round by round."""
     return sizes * rewards * ((choices == better).astype(float) - (choices == worse))
 
 
@@ -59,7 +59,7 @@ def test_the_gap_estimate_to_an_absent_arm_is_biased_to_one_side_only():
 
 @pytest.mark.parametrize("arms", [2, 5])
 def test_proposition_3_holds_with_the_constant_used(arms):
-    """With C0 = 1 no deviation on any interval exceeds theta(n) - sqrt(K n), as Lemma 4 needs, in 100 runs of 1,000.
+    """With C0 = 1 no deviation on any interval exceeds theta(n) - sqrt(K n), as Lemma 2 needs, in 100 runs of 1,000.
 
     If the event failed in a run with probability 0.15 or more, this would pass with probability below 1e-7.
     """
@@ -79,7 +79,7 @@ def test_proposition_3_holds_with_the_constant_used(arms):
 
 @pytest.mark.parametrize("name", ["rotating", "pb2", "drift"])
 def test_a_restart_implies_a_significant_shift(name):
-    """Lemma 4, with C0 = 1: every episode that ends in a restart contains a significant shift, in 20 runs each."""
+    """Lemma 2, with C0 = 1: every episode that ends in a restart contains a significant shift, in 20 runs each."""
     if name == "rotating":
         rows = [[0.9, 0.1], [0.1, 0.9]] * 5
         env = ss.Environment.piecewise(np.arange(10) * 20_000, rows, 200_000)

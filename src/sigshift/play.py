@@ -44,6 +44,7 @@ class Play:
         self.endless = "horizon" not in policy.needs
         self.retired: list[int] = []
         self.online = False
+        self.play: Callable[..., Any] | None = None  # bound when first used
         self._begin()
 
     def _begin(self) -> None:
@@ -102,11 +103,12 @@ class Play:
         while t < last:
             self.enter(t)
             stop = min(last, self.epoch_end)
-            arguments = (block.starts, block.means, law, spread, key, self.run)
             rows = slice(t - first, stop - first)
-            t, more = self.compiled.play(
-                self.params, self.state, self.epoch_start, t, stop, *arguments, choices[rows], rewards[rows]
-            )
+            world = (block.starts, block.means, law, spread, key, self.run, choices[rows], rewards[rows])
+            arguments = (self.params, self.state, self.epoch_start, t, stop, *world)
+            if self.play is None:
+                self.play = bound(self.compiled.play, *arguments)
+            t, more = self.play(*arguments)
             regret += more
         return regret
 

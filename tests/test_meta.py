@@ -91,7 +91,7 @@ def test_every_decision_is_that_of_the_twin(instance):
 
 
 @pytest.mark.long
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(instances(longest=3000))
 def test_every_decision_is_that_of_the_twin_at_length(instance):
     compare(**instance)

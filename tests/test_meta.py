@@ -116,9 +116,22 @@ def test_the_state_grows_when_stacks_and_restarts_run_short():
         meta.update(params, state, t, a, float((t // 3) % 2 == a), q)
     assert state.restarts.size > width
     assert meta.restarts(params, state).size > width
-    wide = state._replace(bounds=state.bounds.copy())
-    wide.bounds[1, 0, 1] = state.stacks.shape[1]
-    assert meta.grow(params, wide).stacks.shape[1] == 2 * state.stacks.shape[1]
+
+
+def test_young_starts_and_long_stacks_find_room():
+    """With the Remark's threshold a start stays young for K log(T) rounds; two arms that tie fill the stacks."""
+    twin = compare(2, 2500, "remark", 1.5, 0.0, "ones", False, 8)
+    assert twin.restarts == []
+    params = meta.configure(2, 100_000, threshold="remark", c0=2.0, replay_rate=0.0)
+    state = meta.init(params, 2, derive(1, POLICY_DOMAIN))
+    sizes = {name: getattr(state, name).shape[1] for name in ("events", "stacks")}
+    for t in range(20_000):
+        if meta.crowded(params, state):
+            state = meta.grow(params, state)
+        a, q = meta.select(params, state, t)
+        meta.update(params, state, t, a, 1.0, q)
+    assert state.events.shape[1] >= sizes["events"]
+    assert state.stacks.shape[1] > sizes["stacks"]
 
 
 def audit(bandit, rewards, horizon, arms, threshold, c0):

@@ -1,6 +1,7 @@
 """One form for every refusal: the argument, the rule, the value received, the cure."""
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,10 @@ class InvalidInput(ValueError):
 
 def refuse(argument: str, rule: str, value: object, cure: str) -> InvalidInput:
     """The exception to raise: ``raise refuse("horizon", "must be at least 1", 0, "pass the number of rounds")``."""
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except Exception:  # an int of too many digits, an object of somebody's that cannot show itself
+        shown = f"a {type(value).__name__}"
     if len(shown) > 120:
         shown = shown[:117] + "..."
     return InvalidInput(f"{argument} {rule}, but got {shown}. {cure}")
@@ -22,9 +26,12 @@ def whole(argument: str, value: Any, least: int, cure: str, most: int | None = N
     rule = f"must be a whole number of at least {least}"
     if most is not None:
         rule += f" and at most {most}"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise refuse(argument, rule, value, cure) from None
+    if isinstance(value, bool):
         raise refuse(argument, rule, value, cure)
-    number = int(value.__index__())
     if number < least or (most is not None and number > most):
         raise refuse(argument, rule, value, cure)
     return number

@@ -114,6 +114,7 @@ def begin_episode(p, s, t):
         s.before[a] = 0.0
         s.earlier[a] = 0.0
         s.waiting[a] = 0
+        s.used[a] = 0
         s.budget[a] = least
         s.low[a] = NEVER if s.retired[a] else 0
         s.candidates[0, a] = not s.retired[a]
@@ -155,6 +156,7 @@ def spawn(p, s, t, m):
             # starts of b that still wait belong to the bases below, as does one of late rewards: leave room
             pair = b * arms + a
             room = s.bounds[pair, top - 1, 1] + s.waiting[b] + 1 if s.low[a] < top else 0
+            s.used[b] = max(s.used[b], room)
             s.bounds[pair, top, 0] = room
             s.bounds[pair, top, 1] = room
     s.clock[ACTIVE] = count

@@ -75,12 +75,20 @@ def record(p, s, b, t, gain):
                 s.events[b, count, a] = s.before[b] - s.before[a]
             s.events[b, count, b] = now
             s.waiting[b] = count + 1
-    if s.waiting[b] + s.starts.size + 2 >= s.events.shape[1]:
+    if nearly_full(s, b):
         s.budget[b] = 0.0
+    if s.used[b] + 2 * s.waiting[b] + 8 > s.stacks.shape[1]:  # all that wait may move, and be left room for
+        s.clock[CROWDED] = 1
     s.total[b] += gain
     s.budget[b] -= gain
     if s.budget[b] < 0.0:
         s.clock[DUE] = 1
+
+
+@inlined_kernel
+def nearly_full(s, b):
+    """Whether what may come for arm b before its starts are moved, or its room grows, could exceed the room."""
+    return s.waiting[b] + 2 * s.starts.size + 4 >= s.events.shape[1]
 
 
 @kernel
@@ -175,8 +183,10 @@ def mature(p, s, b):
     while ripe < count and now - events[ripe, b] >= p.kink:
         ripe += 1
     if ripe == 0:
+        if nearly_full(s, b):
+            s.clock[CROWDED] = 1
         return
-    limit = s.stacks.shape[1] - 2 * s.events.shape[1] - 4
+    used = 0
     for a in range(arms):
         level = s.low[a]
         if a == b or level > top:
@@ -202,12 +212,14 @@ def mature(p, s, b):
                 size += 1
                 i += 1
             bounds[level, 1] = settle(p.root, now, stack, bottom, old, size)
-        if bounds[level, 1] > limit:
-            s.clock[CROWDED] = 1
+        used = max(used, bounds[top, 1])
+    s.used[b] = used
     for i in range(ripe, count):
         for a in range(arms):
             events[i - ripe, a] = events[i, a]
     s.waiting[b] = count - ripe
+    if nearly_full(s, b):
+        s.clock[CROWDED] = 1
 
 
 @inlined_kernel

@@ -66,6 +66,7 @@ class State(NamedTuple):
     entry: np.ndarray  # [level, arm] total at the start of the round before the base began
     budget: np.ndarray  # [arm] what it may gain before its pairs must be tested
     waiting: np.ndarray  # [arm] how many of its starts are not on the stacks yet
+    used: np.ndarray  # [arm] how far its stacks reach at most
     events: np.ndarray  # [arm, i, other] total[arm] - total[other] before each of them; [arm, i, arm] its round
     stacks: np.ndarray  # [pair, i, :] the starts on the stacks of a pair, base after base: round, gap, overtaken
     bounds: np.ndarray  # [pair, level, :] where a base's stack begins and ends
@@ -99,8 +100,7 @@ def configure(arms, horizon, *, threshold: str = "paper", c0: float = 0.2, repla
 
 def init(p, arms, key):
     levels = int(p.longest).bit_length() + 2
-    events = int(np.ceil(p.kink)) + levels + 32
-    stack = 3 * events + 8
+    events, stack = 2 * levels + 36, 64  # a start; both grow
     state = State(
         key=key,
         clock=np.zeros(CLOCKS, np.int64),
@@ -117,6 +117,7 @@ def init(p, arms, key):
         entry=np.zeros((levels, arms)),
         budget=np.zeros(arms),
         waiting=np.zeros(arms, np.int64),
+        used=np.zeros(arms, np.int64),
         events=np.zeros((arms, events, arms)),
         stacks=np.zeros((arms * arms, stack, 3)),
         bounds=np.zeros((arms * arms, levels, 2), np.int64),
@@ -151,11 +152,11 @@ def crowded(p, s):
 
 def grow(p, s):
     """The same state with twice the room for what has run short of it."""
-    wider = {}
-    if s.clock[RESTARTS] + 1 >= s.restarts.size:
-        wider["restarts"] = np.concatenate([s.restarts, np.zeros_like(s.restarts)])
-    if s.bounds.max() > s.stacks.shape[1] - 2 * s.events.shape[1] - 4:
-        wider["stacks"] = np.concatenate([s.stacks, np.zeros_like(s.stacks)], axis=1)
+    short = {"restarts": (s.clock[RESTARTS] + 1 >= s.restarts.size, 0)}
+    short["events"] = (s.waiting.max() + 2 * s.starts.size + 4 >= s.events.shape[1], 1)
+    short["stacks"] = ((s.used + 2 * s.waiting + 8).max() > s.stacks.shape[1], 1)
+    rooms = {name: (getattr(s, name), axis) for name, (needed, axis) in short.items() if needed}
+    wider = {name: np.concatenate([room, np.zeros_like(room)], axis) for name, (room, axis) in rooms.items()}
     s.clock[CROWDED] = 0
     return s._replace(**wider)
 

@@ -19,7 +19,7 @@ from sigshift.policy import names
 
 ROOT = Path(__file__).parents[1]
 GENERATED = "reference.md"  # its examples are those of the docstrings
-PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != GENERATED)]
+PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != GENERATED)]
 LINKED = [*PAGES, ROOT / "docs" / GENERATED, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import naive_rivals
 from sigshift.analysis.phases import phases
 from sigshift.checks import InvalidInput
 from sigshift.environment import Environment
@@ -22,6 +21,7 @@ from sigshift.policy import GIVEN, defaults, definition, names, policies, policy
 from sigshift.rng import POLICY_DOMAIN, REWARD_DOMAIN, derive
 from sigshift.simulation import simulate
 from sigshift.testing import check_policy
+from twins import IN_DISTRIBUTION, TWINS
 
 ALL = names()
 GOLDEN = Path(__file__).parent / "golden" / "policies.json"
@@ -150,7 +150,7 @@ def plays_alike(name, instance, **params):
     arrivals = delivered(instance, chance)
     play = Play(policy(name, **params), instance.arms, instance.rounds, instance.seed, environment=environment)
     key = derive(instance.seed, POLICY_DOMAIN)
-    twin = naive_rivals.TWINS[name](instance.arms, instance.rounds, key, environment=environment, **params)
+    twin = TWINS[name](instance.arms, instance.rounds, key, environment=environment, **params)
     decisions = []
     for t in range(instance.rounds):
         arm, propensity = play.compiled.ask(play.params, play.state, t)
@@ -164,10 +164,10 @@ def plays_alike(name, instance, **params):
 
 
 def test_every_rival_has_a_twin():
-    assert set(naive_rivals.TWINS) == set(ALL) - {"meta", "auto"}  # META's is in naive.py
+    assert set(TWINS) | IN_DISTRIBUTION == set(ALL) - {"meta", "auto"}  # META's is in naive.py
 
 
-@pytest.mark.parametrize("name", sorted(naive_rivals.TWINS))
+@pytest.mark.parametrize("name", sorted(TWINS))
 @settings(max_examples=40, deadline=None)
 @given(instance=instances())
 def test_equals_its_plain_twin(name, instance):
@@ -394,7 +394,7 @@ if __name__ == "__main__":  # writes the golden numbers anew
     note = (
         "The first 60 choices and the final regret of one run of each policy with its defaults: pb1 with 2,000 rounds, "
         "seed 11, run 0. Written by `python tests/test_policies.py` when the rivals were added; all but META were "
-        "decision for decision those of the plain twins in naive_rivals.py, META those of naive.py. A change here "
+        "decision for decision those of the plain twins in naive_*.py, META those of naive.py. A change here "
         "changes what users see: say so in CHANGELOG.md."
     )
     GOLDEN.write_text(json.dumps({"provenance": note, "runs": made}, indent=2) + "\n")

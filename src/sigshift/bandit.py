@@ -18,7 +18,8 @@ from sigshift.checks import InvalidInput, real, refuse, whole
 from sigshift.compile import dependencies
 from sigshift.files import file_path, write_atomically
 from sigshift.play import Play
-from sigshift.policy import AUTO, Policy, defaults, definition, policy
+from sigshift.policy import AUTO, Policy, defaults, definition, own_files, policy
+from sigshift.states import leaves
 
 FORMAT = "sigshift-bandit"
 VERSION = 1
@@ -69,7 +70,7 @@ class Bandit:
 
     def _begin(self, made: Policy, names: list[Name], horizon: int | None, seed: int) -> None:
         self._policy = made
-        self._source = _source_hash(made.name)
+        self._source = _source_hash(made.files)
         self._arms = names
         self._retired: set[int] = set()
         self._place_in(range(len(names)))
@@ -160,6 +161,7 @@ class Bandit:
             del self._outstanding[t]
             if slot is not None:
                 play.tell(play.params, play.state, since, slot, reward, propensity)
+                play.make_room()
 
     def _decision(self, choice: Any, t: Any) -> tuple[int, tuple[int, float]]:
         """The decision that waits under an unusual key (a NumPy integer, say), or the reason why there is none."""
@@ -252,7 +254,7 @@ class Bandit:
                 "round": self._round,
                 "outstanding": [[t, a, q if q == q else None] for t, (a, q) in self._outstanding.items()],
                 "play": play.facts(),
-                "state": {key: _packed(value) for key, value in play.state._asdict().items()},
+                "state": {name: _packed(value) for name, value in leaves(play.state).items()},
             }
             body = _canonical(content)
         return f'{{"format": "{FORMAT}", "version": {VERSION}, "sha256": "{_hash(body)}", "bandit": {body}}}'
@@ -326,12 +328,13 @@ def _policy(wanted: Any) -> Policy:
 def _saved_policy(content: dict[str, Any]) -> Policy:
     """The policy of a saved bandit, once its file, if it has one, is known to be the same (so that it may be run)."""
     name, params = content["policy"]["name"], content["policy"]["params"]
-    if name.endswith(".py"):
-        if not Path(name).is_file():
-            raise refuse("policy file", "must be where it was when the bandit was saved", name, "Put it back there.")
-        if content["source"] != _source_hash(name):
-            rule = "and what it imports must be as when the bandit was saved"
-            raise refuse("policy file", rule, name, "Restore the old file, or start a new bandit.")
+    files = own_files(str.__str__(name), params)  # a name that is no text is refused
+    for file in files:
+        if not Path(file).is_file():
+            raise refuse("policy file", "must be where it was when the bandit was saved", file, "Put it back there.")
+    if files and content["source"] != _source_hash(files):
+        rule = "and what it imports must be as when the bandit was saved"
+        raise refuse("policy file", rule, ", ".join(files), "Restore the old file, or start a new bandit.")
     made = policy(name, **params)
     known = {**defaults(made.module), **dict(made.params)}
     if known != content["defaults"]:  # another version had other defaults: keep what was in force
@@ -406,13 +409,12 @@ def _hash(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def _source_hash(name: str) -> str | None:
-    """A hash of a user's policy file and of all that it imports beside itself."""
-    if not name.endswith(".py"):
-        return None
-    file, ours = Path(name), Path(__file__).parent
-    own = [path for path in dependencies(file, file.parent) if not path.is_relative_to(ours)]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in own)).hexdigest()
+def _source_hash(files: Iterable[str]) -> str | None:
+    """A hash of a user's files and of all that they import beside themselves; None where there are none."""
+    ours = Path(__file__).parent
+    found = [path for file in files for path in dependencies(Path(file), Path(file).parent)]
+    own = [path for path in found if not path.is_relative_to(ours)]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in own)).hexdigest() if own else None
 
 
 def _unsealed(text: str) -> dict[str, Any]:

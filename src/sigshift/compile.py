@@ -160,6 +160,16 @@ def _placed(stem: str, files: list[Path], text: str) -> ModuleType | None:
     return sys.modules.get(name) or load_file(name, path)
 
 
+def load_text(stem: str, files: list[Path], text: str) -> ModuleType:
+    """A module of this text, which depends on these files: from the cache folder, or in memory if there is none."""
+    module = _placed(stem, files, text)
+    if module is None:
+        module = ModuleType(f"sigshift_{stem}_{fingerprint(files)}")
+        sys.modules[module.__name__] = module
+        exec(compile(text, f"<{stem}>", "exec"), module.__dict__)
+    return module
+
+
 def load_file(name: str, path: Path) -> ModuleType:
     """Run a Python file as the module of that name, which later imports find."""
     spec = importlib.util.spec_from_file_location(name, path)

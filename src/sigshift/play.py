@@ -14,6 +14,7 @@ from sigshift.checks import InvalidInput
 from sigshift.compile import bound, explained, specialise
 from sigshift.policy import Policy
 from sigshift.rng import POLICY_DOMAIN, derive
+from sigshift.states import copied, leaves, replaced
 
 ENDLESS = 2**62
 FACTS = ("arms", "epoch", "epoch_start", "epoch_horizon", "past_restarts", "retired")
@@ -72,6 +73,10 @@ class Play:
         """Be ready to choose in round ``t``: begin the next epoch, or let the state grow."""
         if t >= self.epoch_end:
             self._next_epoch()
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Let the state grow if it has to: before a choice, and after every reward, of which many may come at once."""
         if self.compiled.crowded is not None and self.compiled.crowded(self.params, self.state):
             self.state = self.policy.module.grow(self.params, self.state)
             if self.online:
@@ -155,16 +160,17 @@ class Play:
 
     def _merged(self, fresh: Any, change: Callable[[Any, Any], Any]) -> Any:
         """A state of the size of ``fresh`` with what the old one knows; only axes that follow the arms may differ."""
-        values = []
-        for name, old, new in zip(fresh._fields, self.state, fresh, strict=True):
-            value = change(old, new) if isinstance(old, np.ndarray) else old
-            if np.shape(value) != np.shape(new):
+        values = {}
+        wanted = leaves(fresh)
+        for name, old in leaves(self.state).items():
+            value = change(old, wanted[name]) if isinstance(old, np.ndarray) else old
+            if np.shape(value) != np.shape(wanted[name]):
                 raise InvalidInput(
                     f"policy {self.policy.label!r} must have its own add_arm and retire_arm, because the array "
                     f"{name!r} of its state does not simply follow the arms, but it has none. Write them."
                 )
-            values.append(value)
-        return type(fresh)(*values)
+            values[name] = value
+        return replaced(fresh, values)
 
     def _allows(self, change: str) -> None:
         if getattr(self.policy.module, "FIXED_ARMS", False):
@@ -182,13 +188,13 @@ class Play:
         for key in FACTS:
             setattr(self, key, facts[key])
         self._begin()
-        fits = set(state) == set(self.state._fields)
-        if not fits or not all(_fits(state[key], fresh) for key, fresh in self.state._asdict().items()):
+        fresh = leaves(self.state)
+        if set(state) != set(fresh) or not all(_fits(state[name], fresh[name]) for name in fresh):
             raise InvalidInput(
                 f"saved state must be one of {self.policy.label!r} as this version knows it, but its parts differ. "
                 "Load it with the version that saved it, or begin anew."
             )
-        self.state = type(self.state)(**state)
+        self.state = replaced(self.state, state)
         self.bind()
 
     def copy(self) -> "Play":
@@ -210,15 +216,10 @@ class Play:
             probe.ask(probe.params, probe.state, t - probe.epoch_start)
             facts |= self.policy.module.inspect(probe.params, probe.state, probe.epoch_start, names)
         else:
-            facts["state"] = {key: _plain(value) for key, value in probe.state._asdict().items()}
+            facts["state"] = {name: _plain(value) for name, value in leaves(probe.state).items()}
         if hasattr(self.policy.module, "restarts"):
             facts["restarts"] = probe.restarts()
         return facts
-
-
-def copied(state: Any) -> Any:
-    """The same state in memory of its own."""
-    return type(state)(*[value.copy() if isinstance(value, np.ndarray) else value for value in state])
 
 
 def _fits(value: Any, fresh: Any) -> bool:

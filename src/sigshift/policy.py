@@ -18,10 +18,16 @@ A policy is a module (or anything with the same names in it) of functions over a
     ``configure`` the fields of ``Params`` are the parameters. A policy that names ``horizon`` and is not told
     one is run in epochs of 1, 2, 4, ... rounds, each afresh.
 
-Optional functions: ``crowded(p, s) -> bool`` (a kernel) with ``grow(p, s) -> State`` for a state that must grow;
-``restarts(p, s) -> rounds``; ``inspect(p, s, origin, names) -> dict``, what an ``ask`` has just used, where ``origin``
-is the first round of the policy's own clock and ``names`` maps its arms to the caller's; ``add_arm(p, s, fresh)`` and
-``retire_arm(p, s, a)`` where the general way (one more entry on every axis of length K, or one less) will not do.
+Optional functions: ``crowded(p, s) -> bool`` (a kernel, asked after every reward) with ``grow(p, s) -> State`` for a
+state that must grow; ``restarts(p, s) -> rounds``; ``inspect(p, s, origin, names) -> dict``, what an ``ask`` has just
+used, where ``origin`` is the first round of the policy's own clock and ``names`` maps its arms to the caller's;
+``add_arm(p, s, fresh)`` and ``retire_arm(p, s, a)`` where the general way (one more entry on every axis of length K, or
+one less) will not do.
+
+A policy that may be the base of another one, which now and then chooses by itself or forgets what has changed, also
+has the kernels ``chosen(p, s, t, a)`` (somebody else chose arm ``a`` in round ``t``, in place of ``select``) and
+``forget(p, s, a)`` (nothing is known of arm ``a`` any more). A policy that is itself assembled from such parts lists
+them in ``PARTS``; :mod:`sigshift.compose` says how.
 
 Optional facts: ``PAPER``, ``GUARANTEE`` and ``TOLD`` for the table of policies, ``FIXED_ARMS = True`` if arms can
 neither be added nor retired, ``LEARNS = False`` if nothing is to be expected of it.
@@ -33,7 +39,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -41,10 +47,10 @@ from types import ModuleType
 from typing import Any
 
 from sigshift.checks import InvalidInput, choice, refuse, whole
+from sigshift.compose import GIVEN, compose, configured, parameters
 
-PARTS = ("Params", "State", "init", "select", "update")
-GIVEN = ("arms", "horizon", "environment")
-SMALLEST = {"arms": 2, "horizon": 100, "environment": None}
+POLICY_PARTS = ("Params", "State", "init", "select", "update")
+DETECTOR_PARTS = ("Params", "State", "init", "observe", "clear")
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.module is None:
-            object.__setattr__(self, "module", definition(self.name))
+            object.__setattr__(self, "module", _assembled(self.name, dict(self.params)))
 
     @property
     def label(self) -> str:
@@ -73,18 +79,18 @@ class Policy:
     @property
     def needs(self) -> tuple[str, ...]:
         """What of arms, horizon and environment the policy has to be told."""
-        return tuple(name for name in _parameters(self.module) if name in GIVEN)
+        return tuple(name for name in parameters(self.module) if name in GIVEN)
+
+    @property
+    def files(self) -> list[str]:
+        """The user's files that it is made of."""
+        return own_files(self.name, dict(self.params))
 
     def configure(self, arms: int, horizon: int, environment: Any = None) -> Any:
         """What the kernels read, for so many arms and rounds."""
-        params = {key: value for key, value in self.params if key != "horizon"}
-        maker = getattr(self.module, "configure", None)
-        if maker is None:
-            defaults = self.module.Params()
-            kinds = {key: type(getattr(defaults, key)) for key in params}
-            return defaults._replace(**{key: kinds[key](value) for key, value in params.items()})
-        known = {"arms": arms, "horizon": horizon, "environment": environment}
-        return maker(**{name: known[name] for name in self.needs}, **params)
+        without = {"horizon", *getattr(self.module, "PARTS", ())}
+        params = {key: value for key, value in self.params if key not in without}
+        return configured(self.module, {"arms": arms, "horizon": horizon, "environment": environment}, params)
 
     def horizon(self, told: int | None) -> int | None:
         """The horizon this policy plans for when the caller knows ``told``; None stands for doubling."""
@@ -122,7 +128,8 @@ def policy(name: Any, **params: Any) -> Policy:
         return policy(name.module if name.name.startswith("<") else name.name, **{**dict(name.params), **params})
     if isinstance(name, str | Path):
         name = _resolved(str(name))
-        made = Policy(name, _checked(name, definition(name), params))
+        params = {key: _resolved(value) if str(value).endswith(".py") else value for key, value in params.items()}
+        made = Policy(name, _checked(name, _assembled(name, params), params))
     else:
         module = _from_object(name)
         made = Policy(f"<{module.__name__}>", _checked(module.__name__, module, params), module)
@@ -136,7 +143,7 @@ def policies() -> Any:
     rows = []
     for name in names():
         module = definition(name)
-        told = [g for g in _parameters(module) if g in GIVEN and g != "arms"]
+        told = [g for g in parameters(module) if g in GIVEN and g != "arms"]
         known = getattr(module, "TOLD", "")
         rows.append(
             {
@@ -176,21 +183,49 @@ def definition(name: str) -> ModuleType:
 AUTO = "meta"  # what "auto" stands for until something better has earned it
 
 
+def own_files(name: str, params: Mapping[str, Any]) -> list[str]:
+    """The user's files among a policy's name and the names of its parts."""
+    return [value for value in (name, *params.values()) if isinstance(value, str) and value.endswith(".py")]
+
+
+def _assembled(name: str, params: Mapping[str, Any]) -> ModuleType:
+    """The module of a policy, with the parts that the parameters name."""
+    module = definition(name)
+    chosen = {
+        part: PART_KINDS[kind](params[part]) for part, kind in getattr(module, "PARTS", {}).items() if part in params
+    }
+    return compose(module, **chosen) if chosen else module
+
+
+def detector(name: Any) -> ModuleType:
+    """The module of a built-in detector or of a user's file."""
+    if str(name).endswith(".py"):
+        return _load(str(name), DETECTOR_PARTS)
+    choice("detector", name, detectors())
+    return importlib.import_module(f"sigshift.detectors.{name}")
+
+
+@functools.cache
+def detectors() -> tuple[str, ...]:
+    """The names of the built-in detectors."""
+    folder = importlib.import_module("sigshift.detectors")
+    found = sorted(item.name for item in pkgutil.iter_modules(folder.__path__))
+    return tuple(name for name in found if hasattr(importlib.import_module(f"sigshift.detectors.{name}"), "observe"))
+
+
+PART_KINDS: dict[str, Callable[[Any], ModuleType]] = {"policy": definition, "detector": detector}
+
+
 def defaults(module: ModuleType) -> dict[str, Any]:
-    """The user's parameters of a policy with their defaults."""
-    found = {key: value for key, value in _parameters(module).items() if key not in GIVEN}
-    return {key: value for key, value in found.items() if value is not inspect.Parameter.empty}
-
-
-def _parameters(module: ModuleType) -> dict[str, Any]:
-    if hasattr(module, "configure"):
-        return {key: item.default for key, item in inspect.signature(module.configure).parameters.items()}
-    return dict(getattr(module.Params, "_field_defaults", {}))
+    """The user's parameters of a policy with their defaults, the parts that it is assembled from first."""
+    parts = {part: getattr(module, part).__name__.rpartition(".")[2] for part in getattr(module, "PARTS", {})}
+    found = {key: value for key, value in parameters(module).items() if key not in GIVEN}
+    return parts | {key: value for key, value in found.items() if value is not inspect.Parameter.empty}
 
 
 def _checked(name: str, module: ModuleType, params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     allowed = set(defaults(module))
-    if "horizon" in _parameters(module):
+    if "horizon" in parameters(module):
         allowed.add("horizon")
     for key, value in params.items():
         if key not in allowed:
@@ -228,11 +263,11 @@ def _resolved(name: str) -> str:
 
 
 def _from_object(thing: Any) -> ModuleType:
-    missing = [part for part in PARTS if not hasattr(thing, part)]
+    missing = [part for part in POLICY_PARTS if not hasattr(thing, part)]
     if missing:
         raise refuse(
             "policy",
-            f"must be a name, a path, or an object with {', '.join(PARTS)}",
+            f"must be a name, a path, or an object with {', '.join(POLICY_PARTS)}",
             thing,
             f"It lacks {', '.join(missing)}.",
         )
@@ -245,7 +280,7 @@ def _from_object(thing: Any) -> ModuleType:
     return module
 
 
-def _load(path: str) -> ModuleType:
+def _load(path: str, parts: tuple[str, ...] = POLICY_PARTS) -> ModuleType:
     """The module of a user's file, under a name that holds its place and contents."""
     from sigshift.compile import dependencies, fingerprint, load_file
 
@@ -270,12 +305,12 @@ def _load(path: str) -> ModuleType:
         raise InvalidInput(f"policy file {path} cannot be loaded: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.remove(folder)
-    missing = [part for part in PARTS if not hasattr(module, part)]
+    missing = [part for part in parts if not hasattr(module, part)]
     if missing:
         del sys.modules[name]
         raise refuse(
             "policy file",
-            f"must define {', '.join(PARTS)}",
+            f"must define {', '.join(parts)}",
             path,
             f"It lacks {', '.join(missing)}; `sigshift new policy mine.py` writes a start.",
         )

@@ -9,11 +9,11 @@ most :data:`FALSE_ALARM`; that bound is exact (Chernoff, and a union over the ar
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from sigshift.checks import InvalidInput, refuse
 from sigshift.environment import Environment
-from sigshift.play import Play, copied
+from sigshift.play import Play
 from sigshift.policy import Policy, policy
 from sigshift.rng import POLICY_DOMAIN, REWARD_DOMAIN, derive
+from sigshift.states import copied, leaves, replaced, shapes
 
 FALSE_ALARM = 1e-6
 ROUNDS = 240  # of a run that is played by hand
@@ -110,6 +111,7 @@ class _Run:
     def give(self, t: int, arm: int, reward: float, propensity: float) -> None:
         play = self.play
         self.tell(play.params, play.state, t - play.epoch_start, arm, reward, propensity)
+        play.make_room()
 
     def go(self, rewards: NDArray[np.float64], late: bool = False) -> _Trace:
         """Play as many rounds as there are rows of rewards; ``late`` delays, shuffles and drops some of them."""
@@ -134,7 +136,7 @@ class _Run:
 
     def sound(self) -> None:
         """No part of the state may be nan."""
-        for name, value in self.play.state._asdict().items():
+        for name, value in leaves(self.play.state).items():
             if np.asarray(value).dtype.kind == "f" and np.isnan(value).any():
                 raise self.case.fault(
                     "keep numbers in its state",
@@ -152,15 +154,16 @@ def _parts(case: _Case) -> None:
             raise case.fault(
                 "have a NamedTuple for its state", f"init returned {type(one).__name__}", "Return State(...)."
             )
-        for name, value, twin in zip(one._fields, one, other, strict=True):
+        twins = leaves(other)
+        for name, value in leaves(one).items():
             _check_part(case, name, value)
-            if isinstance(value, np.ndarray) and value.size and np.shares_memory(value, twin):
+            if isinstance(value, np.ndarray) and value.size and np.shares_memory(value, twins[name]):
                 raise case.fault(
                     "give each run a state of its own",
                     f"init handed the same array `{name}` to two runs",
                     "Make the arrays inside init.",
                 )
-        kinds.add(tuple((getattr(value, "dtype", None), getattr(value, "ndim", None)) for value in one))
+        kinds.add(tuple((getattr(v, "dtype", None), getattr(v, "ndim", None)) for v in leaves(one).values()))
     if len(kinds) > 1:
         raise case.fault(
             "have a state of one type",
@@ -259,13 +262,14 @@ def _decisions(case: _Case, before: int) -> Counter[tuple[int, float]] | None:
         return case.made.module.init(run.play.params, 3, derive(seed, POLICY_DOMAIN, 1))
 
     one, other = fresh(0), fresh(1)
-    keyed = [name for name, a, b in zip(one._fields, one, other, strict=True) if _bits([a]) != _bits([b])]
-    if before and any(isinstance(getattr(one, name), np.ndarray) for name in keyed):
+    mine, others = leaves(one), leaves(other)
+    keyed = [name for name, value in mine.items() if np.asarray(value).tobytes() != np.asarray(others[name]).tobytes()]
+    if before and any(isinstance(mine[name], np.ndarray) for name in keyed):
         return None  # the key has become a part of what was learnt
     decisions: Counter[tuple[int, float]] = Counter()
     for seed in range(DRAWS):
-        parts = {name: getattr(fresh(seed), name) for name in keyed}
-        state = copied(run.play.state)._replace(**parts)
+        drawn = leaves(fresh(seed))
+        state = replaced(copied(run.play.state), {name: drawn[name] for name in keyed})
         decisions[_sensible(case, run.ask(run.play.params, state, before), 3)] += 1
     return None if any(math.isnan(q) for _, q in decisions) else decisions
 
@@ -329,8 +333,7 @@ def _grows(case: _Case) -> None:
     before = copied(run.play.state)
     branch.t = run.t
     branch.play.state = module.grow(run.play.params, copied(before))
-    kinds = [[np.asarray(value).dtype.str + str(np.ndim(value)) for value in s] for s in (before, branch.play.state)]
-    if type(before) is not type(branch.play.state) or kinds[0] != kinds[1]:
+    if type(before) is not type(branch.play.state) or shapes(before) != shapes(branch.play.state):
         raise case.fault("keep the type of its state when it grows", "grow changed it", "Keep dtypes and dimensions.")
     if uncompiled(module.crowded)(run.play.params, branch.play.state):
         raise case.fault("have room after it has grown", "crowded is still true", "Make the arrays larger in grow.")
@@ -431,8 +434,24 @@ def uncompiled(function: Any, known: dict[int, Any] | None = None) -> Any:
         known[id(function)] = twin
         for name in source.__code__.co_names:
             if name in names:
-                names[name] = uncompiled(names[name], known)
+                names[name] = (
+                    _Uncompiled(names[name], known) if _holds_kernels(names[name]) else uncompiled(names[name], known)
+                )
     return known[id(function)]
+
+
+class _Uncompiled:
+    """A module whose kernels are plain Python: what ``base.select`` means in the code of an assembled policy."""
+
+    def __init__(self, module: ModuleType, known: dict[int, Any]) -> None:
+        self._module, self._known = module, known
+
+    def __getattr__(self, name: str) -> Any:
+        return uncompiled(getattr(self._module, name), self._known)
+
+
+def _holds_kernels(value: Any) -> bool:
+    return isinstance(value, ModuleType) and "sigshift" in value.__name__
 
 
 @contextmanager
@@ -503,8 +522,8 @@ def _simulated(case: _Case, arms: int, rounds: int, seed: int) -> float:
     return sum(play.simulate(b.first, b.last, b, env.law_code, env.spread, key, *nothing) for b in env.blocks())
 
 
-def _bits(values: Iterable[Any]) -> list[bytes]:
-    return [np.asarray(value).tobytes() for value in values]
+def _bits(state: Any) -> list[bytes]:
+    return [np.asarray(value).tobytes() for value in leaves(state).values()]
 
 
 def _parting(one: _Trace, two: _Trace) -> int:

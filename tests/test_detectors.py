@@ -1,0 +1,278 @@
+"""Change detectors: each is its twin, alarm for alarm; false alarms are as rare as stated, changes are found."""
+
+import importlib
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive_detectors import NaiveGLR, inverse, two_means
+from sigshift.checks import InvalidInput
+from sigshift.detectors import hull
+from sigshift.kernel import kernel
+
+DETECTORS = ["glr"]
+
+
+def detector(name):
+    return importlib.import_module(f"sigshift.detectors.{name}")
+
+
+def configured(name, arms=2, horizon=1000, **params):
+    module = detector(name)
+    code = module.configure.__code__
+    known = {"arms": arms, "horizon": horizon}
+    told = {key: known[key] for key in code.co_varnames[: code.co_argcount]}
+    return module.configure(**told, **params)
+
+
+class Watch:
+    """A detector at work, grown when it must."""
+
+    def __init__(self, name, arms=2, horizon=1000, **params):
+        self.module = detector(name)
+        self.p = configured(name, arms, horizon, **params)
+        self.s = self.module.init(self.p, arms)
+
+    def observe(self, a, y):
+        if hasattr(self.module, "crowded") and self.module.crowded(self.p, self.s):
+            self.s = self.module.grow(self.p, self.s)
+        return self.module.observe(self.p, self.s, a, y)
+
+    def clear(self, a):
+        self.module.clear(self.p, self.s, a)
+
+
+@kernel
+def first_alarm(observe, p, s, a, rewards):
+    """How many rewards it takes to the first alarm; one more than there are if there is none."""
+    for i in range(rewards.size):
+        if observe(p, s, a, rewards[i]):
+            return i + 1
+    return rewards.size + 1
+
+
+def delay(name, rewards, horizon=None, **params):
+    watch = Watch(name, 2, horizon or rewards.size, **params)
+    return first_alarm(watch.module.observe, watch.p, watch.s, 1, rewards)
+
+
+@st.composite
+def streams(draw, most=120):
+    """Rewards of an arm: of one or several laws, one after the other."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rewards = []
+    for _ in range(draw(st.integers(1, 4))):
+        n = draw(st.integers(1, most // 4))
+        level = draw(st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.9, 1.0]))
+        law = draw(st.sampled_from(["bernoulli", "uniform", "constant", "rising", "turns"]))
+        rewards += {
+            "bernoulli": lambda n=n, level=level: (rng.random(n) < level) * 1.0,
+            "uniform": lambda n=n, level=level: np.clip(level + 0.4 * (rng.random(n) - 0.5), 0.0, 1.0),
+            "constant": lambda n=n, level=level: np.full(n, level),
+            "rising": lambda n=n: np.arange(n) / n,
+            "turns": lambda n=n: np.arange(n) % 3 / 2.0,
+        }[law]().tolist()
+    return rewards
+
+
+def assert_alike(name, twins, params, rewards, arms_of, clears):
+    """Kernel and twins raise the same alarms, with the arms interleaved and cleared after alarms and at will."""
+    watch = Watch(name, len(twins), **params)
+    for i, y in enumerate(rewards):
+        a = arms_of[i % len(arms_of)]
+        alarm = watch.observe(a, y)
+        assert alarm == twins[a].observe(y), (i, a)
+        if (alarm and clears % 2 == 0) or (clears > 1 and i % clears == clears - 1):
+            watch.clear(a)
+            twins[a].clear()
+
+
+ORDERS = st.lists(st.integers(0, 1), min_size=1, max_size=5)
+CLEARS = st.sampled_from([0, 1, 17, 40])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    streams(),
+    ORDERS,
+    CLEARS,
+    st.sampled_from([0.5, 0.05, 0.001]),
+    st.sampled_from([1, 3, 10]),
+    st.sampled_from([1, 2, 5]),
+)
+def test_glr_is_its_twin(rewards, order, clears, delta, every, splits_every):
+    params = {"delta": delta, "every": every, "splits_every": splits_every}
+    assert_alike("glr", [NaiveGLR(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=150, deadline=None)
+@given(streams(), st.sampled_from([0.9, 0.01]))
+def test_the_bound_of_glr_is_never_below_its_statistic(rewards, delta):
+    """So that no test is missed: and the hull's maximum is that over all splits."""
+    watch, twin = Watch("glr", delta=delta), NaiveGLR(delta)
+    module, s = watch.module, watch.s
+    for y in rewards:
+        watch.observe(0, y)
+        twin.observe(y)
+        exact = twin.statistic()
+        n, total = float(s.count[0]), s.total[0]
+        found = hull.largest(module.likelihood, s.points[0], s.sizes[0], n, total, s.fit[0])
+        assert found == pytest.approx(exact, abs=1e-9)
+        assert s.bound[0] >= exact - 1e-9
+
+
+def test_the_proven_threshold_is_that_of_the_papers():
+    """Besson et al., with the functions of Kaufmann and Koolen computed by brute force."""
+    for x in (0.2, 1.0, 3.0, 8.0, 30.0):
+        assert hull.inverse(1.0 + x) == pytest.approx(inverse(1.0 + x), rel=1e-9)
+        assert hull.two_means(x) == pytest.approx(two_means(x), rel=1e-6)
+    assert hull.inverse(1.0) == pytest.approx(1.0, abs=1e-6)
+    for n, delta in ((1, 0.5), (50, 0.05), (10**6, 1e-3)):
+        expected = NaiveGLR(delta, "proven").beta(n)
+        assert hull.threshold(True, math.log(delta), float(n)) == pytest.approx(expected, rel=1e-6)
+        assert hull.threshold(False, math.log(delta), float(n)) == pytest.approx(NaiveGLR(delta).beta(n))
+
+
+def test_thresholds_grow():
+    """A skipped test relies on it."""
+    for proven in (True, False):
+        values = [hull.threshold(proven, math.log(0.3), float(n)) for n in range(1, 3000)]
+        assert (np.diff(values) > 0.0).all()
+
+
+def test_glr_with_the_proven_threshold():
+    twin = NaiveGLR(0.1, "proven")
+    watch = Watch("glr", threshold="proven", delta=0.1)
+    rewards = [0.0] * 30 + [1.0] * 30
+    exact = [watch.observe(1, y) for y in rewards]
+    expected = []
+    for n in range(1, 61):  # a twin with the thresholds of the kernel, which are tested above
+        twin.rewards = rewards[:n]
+        expected.append(twin.statistic() >= hull.threshold(True, math.log(0.1), float(n)))
+    assert exact == expected
+    assert sum(exact) > 0
+    assert exact.index(True) > 30
+
+
+def test_hulls_grow_and_nothing_is_lost():
+    """A rising stream puts every split on the hull."""
+    rewards = np.concatenate([np.arange(300) / 600.0, [0.5]])
+    watch, twin = Watch("glr", delta=1e-300), NaiveGLR(1e-300)
+    for y in rewards:
+        watch.observe(0, y)
+        twin.observe(y)
+    s = watch.s
+    assert s.points.shape[2] >= 512
+    assert s.sizes[0].max() > 290
+    found = hull.largest(watch.module.likelihood, s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
+    assert found == pytest.approx(twin.statistic(), abs=1e-9)
+
+
+def test_a_burst_before_the_hulls_can_grow_is_survived():
+    """Rewards that come all between two rounds: splits may be missed, memory is not overrun, no false alarm."""
+    module = detector("glr")
+    p = configured("glr", delta=1e-6)
+    s = module.init(p, 2)
+    for y in np.arange(300) / 600.0:
+        module.observe(p, s, 0, y)
+    assert s.sizes.max() <= hull.ROOM
+    assert module.crowded(p, s)
+    assert not s.points[1].any()
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_growth_keeps_the_state(name):
+    module = detector(name)
+    if not hasattr(module, "grow"):
+        return
+    rng = np.random.default_rng(5)
+    rewards = (rng.random(400) < np.repeat([0.2, 0.8], 200)) * 1.0
+    plain, grown = Watch(name), Watch(name)
+    for i, y in enumerate(rewards):
+        if i % 100 == 7:
+            grown.s = module.grow(grown.p, grown.s)
+        assert plain.observe(0, y) == grown.observe(0, y)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_cleared_is_new(name):
+    rng = np.random.default_rng(2)
+    used = Watch(name)
+    for y in (rng.random(500) < 0.4) * 1.0:
+        used.observe(0, y)
+        used.observe(1, 1.0 - y)
+    used.clear(0)
+    fresh = Watch(name)
+    for y in (rng.random(600) < np.repeat([0.3, 0.9], 300)) * 1.0:
+        assert used.observe(0, y) == fresh.observe(0, y)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_arms_have_their_own_history(name):
+    """What happens to one arm changes nothing for another."""
+    rng = np.random.default_rng(3)
+    both, alone = Watch(name), Watch(name)
+    for y in (rng.random(1200) < np.repeat([0.3, 0.9], 600)) * 1.0:
+        both.observe(0, 1.0 - y)
+        assert both.observe(1, y) == alone.observe(1, y)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_large_change_is_found_at_once_and_a_constant_stream_is_none(name):
+    before, after = np.zeros(1000), np.ones(1000)
+    assert 1000 < delay(name, np.concatenate([before, after])) < 1200
+    assert 1000 < delay(name, np.concatenate([after, before])) < 1200
+    for level in (0.0, 0.3, 0.5, 1.0):
+        assert delay(name, np.full(5000, level)) == 5001
+
+
+def false_alarms(name, runs, rounds, mean, seed, **params):
+    rng = np.random.default_rng(seed)
+    return sum(delay(name, (rng.random(rounds) < mean) * 1.0, **params) <= rounds for _ in range(runs))
+
+
+@pytest.mark.parametrize("mean", [0.05, 0.5])
+def test_false_alarms_of_glr_are_as_rare_as_proven(mean):
+    """At most a share delta = 0.1 of 400 streams: 70 or more have a chance below 1e-5 if the statement is true."""
+    assert false_alarms("glr", 400, 2000, mean, 1, threshold="proven", delta=0.1) < 70
+
+
+def test_false_alarms_of_glr_in_practice():
+    """No theorem here. 1000 streams, delta = 0.05: at most 5 % alarm within 2000 rewards (measured: far fewer)."""
+    assert false_alarms("glr", 1000, 2000, 0.3, 2, delta=0.05) <= 50
+
+
+def test_glr_finds_changes_as_soon_as_theory_says():
+    """After n0 rewards of mean .2, mean .8: about beta / kl rewards, and at most a few times that. Seeded."""
+    rng = np.random.default_rng(4)
+    delays = []
+    for _ in range(100):
+        rewards = (rng.random(2000) < np.repeat([0.2, 0.8], 1000)) * 1.0
+        delays.append(delay("glr", rewards, horizon=10_000) - 1000)
+    assert min(delays) > 0
+    assert 5 < np.mean(delays) < 60
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"delta": 0.0}, "delta must be a finite number > 0 and < 1, but got 0.0"),
+        ({"delta": 1.0}, "delta must be"),
+        ({"threshold": "loose"}, "threshold must be one of 'practical', 'proven', but got 'loose'"),
+        ({"every": 0}, "every must be a whole number of at least 1"),
+        ({"splits_every": 1.5}, "splits_every must be a whole number"),
+    ],
+)
+def test_glr_refuses(params, message):
+    with pytest.raises(InvalidInput, match=message):
+        configured("glr", **params)
+
+
+def test_glr_defaults():
+    p = configured("glr", horizon=10_000)
+    assert not p.proven
+    assert p.log_delta == pytest.approx(math.log(0.01))
+    assert (p.every, p.splits_every) == (1, 1)

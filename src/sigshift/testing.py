@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -430,7 +430,8 @@ def uncompiled(function: Any, known: dict[int, Any] | None = None) -> Any:
         return function
     if id(function) not in known:
         names = dict(source.__globals__)
-        twin = FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)
+        cells = tuple(CellType(uncompiled(cell.cell_contents, known)) for cell in source.__closure__ or ())
+        twin = FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells or None)
         known[id(function)] = twin
         for name in source.__code__.co_names:
             if name in names:

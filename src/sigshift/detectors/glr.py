@@ -92,6 +92,9 @@ def likelihood(m, total):
     return entropy(total) + entropy(m - total) - entropy(m)
 
 
+largest = hull.largest_ratio(likelihood)
+
+
 @kernel
 def observe(p, s, a, y):
     """Take in the reward y of arm a; whether its rewards have changed."""
@@ -107,7 +110,7 @@ def observe(p, s, a, y):
     if bound > s.needed[a] - hull.SLACK and n % p.every == 0:
         needed = hull.threshold(p.proven, p.log_delta, float(n))
         if bound > needed - hull.SLACK:
-            bound = hull.largest(likelihood, s.points[a], s.sizes[a], float(n), total, fit)
+            bound = largest(s.points[a], s.sizes[a], float(n), total, fit)
             changed = bound >= needed
         s.needed[a] = needed
     s.bound[a] = bound

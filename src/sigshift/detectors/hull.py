@@ -68,15 +68,22 @@ def push(hull, sizes, short, n, total, fit):
             short[0] = True
 
 
-@kernel
-def largest(likelihood, hull, sizes, n, total, fit):
-    """The largest likelihood ratio over all splits; ``likelihood`` is F."""
-    most = fit  # that of no split
-    for side in range(2):
-        for i in range(1, sizes[side]):
-            later = likelihood(n - hull[side, i, ROUND], total - hull[side, i, SUM])
-            most = max(most, hull[side, i, FIT] + later)
-    return most - fit
+def largest_ratio(likelihood):
+    """The kernel that finds the largest likelihood ratio over all splits; ``likelihood`` is F.
+
+    A kernel is made for each F, because loops that are handed a function cannot be kept on disk.
+    """
+
+    @kernel
+    def largest(hull, sizes, n, total, fit):
+        most = fit  # that of no split
+        for side in range(2):
+            for i in range(1, sizes[side]):
+                later = likelihood(n - hull[side, i, ROUND], total - hull[side, i, SUM])
+                most = max(most, hull[side, i, FIT] + later)
+        return most - fit
+
+    return largest
 
 
 def wider(hull):

@@ -119,7 +119,7 @@ def test_the_bound_of_glr_is_never_below_its_statistic(rewards, delta):
         twin.observe(y)
         exact = twin.statistic()
         n, total = float(s.count[0]), s.total[0]
-        found = hull.largest(module.likelihood, s.points[0], s.sizes[0], n, total, s.fit[0])
+        found = module.largest(s.points[0], s.sizes[0], n, total, s.fit[0])
         assert found == pytest.approx(exact, abs=1e-9)
         assert s.bound[0] >= exact - 1e-9
 
@@ -167,7 +167,7 @@ def test_hulls_grow_and_nothing_is_lost():
     s = watch.s
     assert s.points.shape[2] >= 512
     assert s.sizes[0].max() > 290
-    found = hull.largest(watch.module.likelihood, s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
+    found = watch.module.largest(s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
     assert found == pytest.approx(twin.statistic(), abs=1e-9)
 
 

@@ -118,8 +118,8 @@ def test_the_bound_of_glr_is_never_below_its_statistic(rewards, delta):
         watch.observe(0, y)
         twin.observe(y)
         exact = twin.statistic()
-        n, total = float(s.count[0]), s.total[0]
-        found = module.largest(s.points[0], s.sizes[0], n, total, s.fit[0])
+        n, total = float(s.told[0]), s.total[0]
+        found = hull.largest(module.likelihood, s.points[0], s.sizes[0], n, total, s.fit[0])
         assert found == pytest.approx(exact, abs=1e-9)
         assert s.bound[0] >= exact - 1e-9
 
@@ -132,14 +132,14 @@ def test_the_proven_threshold_is_that_of_the_papers():
     assert hull.inverse(1.0) == pytest.approx(1.0, abs=1e-6)
     for n, delta in ((1, 0.5), (50, 0.05), (10**6, 1e-3)):
         expected = NaiveGLR(delta, "proven").beta(n)
-        assert hull.threshold(True, math.log(delta), float(n)) == pytest.approx(expected, rel=1e-6)
-        assert hull.threshold(False, math.log(delta), float(n)) == pytest.approx(NaiveGLR(delta).beta(n))
+        assert hull.beta(True, math.log(delta), float(n)) == pytest.approx(expected, rel=1e-6)
+        assert hull.beta(False, math.log(delta), float(n)) == pytest.approx(NaiveGLR(delta).beta(n))
 
 
 def test_thresholds_grow():
     """A skipped test relies on it."""
     for proven in (True, False):
-        values = [hull.threshold(proven, math.log(0.3), float(n)) for n in range(1, 3000)]
+        values = [hull.beta(proven, math.log(0.3), float(n)) for n in range(1, 3000)]
         assert (np.diff(values) > 0.0).all()
 
 
@@ -151,7 +151,7 @@ def test_glr_with_the_proven_threshold():
     expected = []
     for n in range(1, 61):  # a twin with the thresholds of the kernel, which are tested above
         twin.rewards = rewards[:n]
-        expected.append(twin.statistic() >= hull.threshold(True, math.log(0.1), float(n)))
+        expected.append(twin.statistic() >= hull.beta(True, math.log(0.1), float(n)))
     assert exact == expected
     assert sum(exact) > 0
     assert exact.index(True) > 30
@@ -167,7 +167,7 @@ def test_hulls_grow_and_nothing_is_lost():
     s = watch.s
     assert s.points.shape[2] >= 512
     assert s.sizes[0].max() > 290
-    found = watch.module.largest(s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
+    found = hull.largest(watch.module.likelihood, s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
     assert found == pytest.approx(twin.statistic(), abs=1e-9)
 
 

@@ -19,8 +19,11 @@ F is a largest value of functions linear in (m, S): it is convex, positively hom
 3. Thresholds grow with n: while the bound is below the last one that was computed, no new one is needed.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from sigshift.checks import choice, real, whole
 from sigshift.kernel import kernel
 
 # The columns of a vertex.
@@ -33,21 +36,84 @@ ROOM = 64  # vertices per hull at the start
 SLACK = 1e-6  # the bound is taken for reached a little early, so that rounding never delays a test
 
 
-def points(arms):
-    """The hulls [arm, upper or lower, vertex, column]: the one point (0, 0) each."""
-    return np.zeros((arms, 2, ROOM, 3))
+class State(NamedTuple):
+    """What is known of each arm since it was cleared."""
+
+    told: np.ndarray  # its rewards
+    total: np.ndarray  # their sum
+    fit: np.ndarray  # F(told, total)
+    bound: np.ndarray  # at least the statistic
+    needed: np.ndarray  # at most the threshold
+    points: np.ndarray  # [arm, upper or lower, vertex, column] the hulls
+    sizes: np.ndarray  # [arm, upper or lower] how many vertices they have
+    short: np.ndarray  # whether a hull should grow
+
+
+def tests(horizon, threshold, delta, every, splits_every):
+    """What the user says of the threshold and of which tests are made, checked."""
+    choice("threshold", threshold, ["practical", "proven"])
+    if delta is None:
+        delta = 1.0 / np.sqrt(max(horizon, 2))
+    else:
+        delta = real("delta", delta, "The probability of a false alarm; None is 1/sqrt(T).", above=0.0, below=1.0)
+    return (
+        threshold == "proven",
+        float(np.log(delta)),
+        whole("every", every, 1, "Test after every so many rewards of an arm; 1 is exact."),
+        whole("splits_every", splits_every, 1, "Test one split in so many; 1 is exact."),
+    )
+
+
+def init(p, arms):
+    """The state before the first reward; every hull is the one point (0, 0)."""
+    return State(
+        told=np.zeros(arms, np.int64),
+        total=np.zeros(arms),
+        fit=np.zeros(arms),
+        bound=np.zeros(arms),
+        needed=np.zeros(arms),
+        points=np.zeros((arms, 2, ROOM, 3)),
+        sizes=np.ones((arms, 2), np.int64),
+        short=np.zeros(1, np.bool_),
+    )
 
 
 @kernel
-def push(hull, sizes, short, n, total, fit):
+def take(likelihood, alone, scale, p, s, a, y):
+    """Take in the reward y of arm a; whether the statistic is ``scale`` times the threshold, or more.
+
+    ``likelihood`` is F, ``alone`` is F(1, y).
+    """
+    n = s.told[a] + 1
+    total = s.total[a] + y
+    fit = likelihood(float(n), total)
+    bound = s.bound[a] + max(alone + s.fit[a] - fit, 0.0)
+    s.told[a] = n
+    s.total[a] = total
+    s.fit[a] = fit
+    changed = False
+    if bound > s.needed[a] - SLACK and n % p.every == 0:
+        needed = scale * beta(p.proven, p.log_delta, float(n))
+        if bound > needed - SLACK:
+            bound = largest(likelihood, s.points[a], s.sizes[a], float(n), total, fit)
+            changed = bound >= needed
+        s.needed[a] = needed
+    s.bound[a] = bound
+    if n % p.splits_every == 0:
+        push(s.points[a], s.sizes[a], s.short, float(n), total, fit)
+    return changed
+
+
+@kernel
+def push(points, sizes, short, n, total, fit):
     """Add the point (n, total) to the upper and the lower hull of one arm; ``short`` says that they should grow.
 
-    Without room (several rewards came before the state could grow) the last vertex makes place: a split is not
-    tested, which can only delay an alarm.
+    Without room (many rewards came before the state could grow) the last vertex makes place: a split is not tested,
+    which can only delay an alarm.
     """
-    room = hull.shape[1]
+    room = points.shape[1]
     for side in range(2):
-        chain = hull[side]
+        chain = points[side]
         sign = 1.0 - 2.0 * side
         size = sizes[side]
         while size > 1:
@@ -68,31 +134,43 @@ def push(hull, sizes, short, n, total, fit):
             short[0] = True
 
 
-def largest_ratio(likelihood):
-    """The kernel that finds the largest likelihood ratio over all splits; ``likelihood`` is F.
-
-    A kernel is made for each F, because loops that are handed a function cannot be kept on disk.
-    """
-
-    @kernel
-    def largest(hull, sizes, n, total, fit):
-        most = fit  # that of no split
-        for side in range(2):
-            for i in range(1, sizes[side]):
-                later = likelihood(n - hull[side, i, ROUND], total - hull[side, i, SUM])
-                most = max(most, hull[side, i, FIT] + later)
-        return most - fit
-
-    return largest
-
-
-def wider(hull):
-    """The same hulls with twice the room."""
-    return np.concatenate([hull, np.zeros_like(hull)], axis=2)
+@kernel
+def largest(likelihood, points, sizes, n, total, fit):
+    """The largest likelihood ratio over all splits."""
+    most = fit  # that of no split
+    for side in range(2):
+        for i in range(1, sizes[side]):
+            later = likelihood(n - points[side, i, ROUND], total - points[side, i, SUM])
+            most = max(most, points[side, i, FIT] + later)
+    return most - fit
 
 
 @kernel
-def threshold(proven, log_delta, n):
+def clear(p, s, a):
+    """Forget the rewards of arm a."""
+    s.told[a] = 0
+    s.total[a] = 0.0
+    s.fit[a] = 0.0
+    s.bound[a] = 0.0
+    s.needed[a] = 0.0
+    s.sizes[a, 0] = 1
+    s.sizes[a, 1] = 1
+
+
+@kernel
+def crowded(p, s):
+    """Whether the state should grow."""
+    return s.short[0]
+
+
+def grow(p, s):
+    """The same state with twice the room for every hull."""
+    s.short[0] = False
+    return s._replace(points=np.concatenate([s.points, np.zeros_like(s.points)], axis=2))
+
+
+@kernel
+def beta(proven, log_delta, n):
     """The threshold beta(n, delta) of Besson et al. (2022), as proven or as used in practice."""
     if not proven:
         return 1.5 * np.log(n) - log_delta
@@ -106,11 +184,11 @@ def two_means(x):
     if half >= 1.0 / LOG_Z + np.log(LOG_Z):
         u = inverse(half)
         return 2.0 * np.exp(1.0 / u) * u
-    return 2.0 * 1.5 * (half - np.log(LOG_Z))
+    return 3.0 * (half - np.log(LOG_Z))
 
 
-LOG_Z = np.log(1.5)
-LOG_TWO_ZETA = np.log(np.pi**2 / 3.0)  # ln(2 zeta(2))
+LOG_Z = float(np.log(1.5))
+LOG_TWO_ZETA = float(np.log(np.pi**2 / 3.0))  # ln(2 zeta(2))
 
 
 @kernel

@@ -8,12 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_detectors import NaiveGLR, inverse, two_means
+from naive_detectors import (
+    NaiveAdwin,
+    NaiveCusum,
+    NaiveEDetector,
+    NaiveGaussianGLR,
+    NaiveGLR,
+    NaivePageHinkley,
+    NaiveWindow,
+    inverse,
+    two_means,
+)
 from sigshift.checks import InvalidInput
 from sigshift.detectors import hull
 from sigshift.kernel import kernel
 
-DETECTORS = ["glr"]
+DETECTORS = ["glr", "glr_gaussian", "cusum", "page_hinkley", "window", "adwin", "e_detector"]
 
 
 def detector(name):
@@ -106,6 +116,57 @@ CLEARS = st.sampled_from([0, 1, 17, 40])
 def test_glr_is_its_twin(rewards, order, clears, delta, every, splits_every):
     params = {"delta": delta, "every": every, "splits_every": splits_every}
     assert_alike("glr", [NaiveGLR(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    streams(), ORDERS, CLEARS, st.sampled_from([0.5, 0.01]), st.sampled_from([0.5, 0.2, 0.05]), st.sampled_from([1, 4])
+)
+def test_gaussian_glr_is_its_twin(rewards, order, clears, delta, sigma, every):
+    params = {"delta": delta, "sigma": sigma, "every": every}
+    assert_alike("glr_gaussian", [NaiveGaussianGLR(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    streams(),
+    ORDERS,
+    CLEARS,
+    st.sampled_from([0.7123, 2.3457]),
+    st.sampled_from([1, 4, 15]),
+    st.sampled_from([0.0, 0.11]),
+)
+def test_cusum_is_its_twin(rewards, order, clears, height, samples, tolerance):
+    params = {"height": height, "samples": samples, "tolerance": tolerance}
+    assert_alike("cusum", [NaiveCusum(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(streams(80), ORDERS, CLEARS, st.sampled_from([0.7123, 2.3457]), st.sampled_from([0.0, 0.11]))
+def test_page_hinkley_is_its_twin(rewards, order, clears, height, tolerance):
+    params = {"height": height, "tolerance": tolerance}
+    assert_alike("page_hinkley", [NaivePageHinkley(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(streams(), ORDERS, CLEARS, st.sampled_from([2, 4, 14, 30]), st.sampled_from([0.1357, 0.3577]))
+def test_window_is_its_twin(rewards, order, clears, window, share):
+    params = {"window": window, "limit": share * window}
+    assert_alike("window", [NaiveWindow(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(streams(), ORDERS, CLEARS, st.sampled_from([0.9, 0.3, 0.01]), st.sampled_from([1, 2, 5]))
+def test_adwin_is_its_twin(rewards, order, clears, delta, buckets):
+    params = {"delta": delta, "buckets": buckets}
+    assert_alike("adwin", [NaiveAdwin(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=50, deadline=None)
+@given(streams(80), ORDERS, CLEARS, st.sampled_from([3.14159, 40.71828]), st.sampled_from([2, 3, 8]), st.sampled_from([1, 3]))
+def test_e_detector_is_its_twin(rewards, order, clears, level, cells, bets):
+    params = {"level": level, "cells": cells, "bets": bets}
+    assert_alike("e_detector", [NaiveEDetector(**params) for _ in range(2)], params, rewards, order, clears)
 
 
 @settings(max_examples=150, deadline=None)

@@ -19,6 +19,7 @@ from naive_detectors import (
     inverse,
     two_means,
 )
+import sigshift as ss
 from sigshift.checks import InvalidInput
 from sigshift.detectors import hull
 from sigshift.kernel import kernel
@@ -163,7 +164,14 @@ def test_adwin_is_its_twin(rewards, order, clears, delta, buckets):
 
 
 @settings(max_examples=50, deadline=None)
-@given(streams(80), ORDERS, CLEARS, st.sampled_from([3.14159, 40.71828]), st.sampled_from([2, 3, 8]), st.sampled_from([1, 3]))
+@given(
+    streams(80),
+    ORDERS,
+    CLEARS,
+    st.sampled_from([3.14159, 40.71828]),
+    st.sampled_from([2, 3, 8]),
+    st.sampled_from([1, 3]),
+)
 def test_e_detector_is_its_twin(rewards, order, clears, level, cells, bets):
     params = {"level": level, "cells": cells, "bets": bets}
     assert_alike("e_detector", [NaiveEDetector(**params) for _ in range(2)], params, rewards, order, clears)
@@ -180,7 +188,7 @@ def test_the_bound_of_glr_is_never_below_its_statistic(rewards, delta):
         twin.observe(y)
         exact = twin.statistic()
         n, total = float(s.told[0]), s.total[0]
-        found = hull.largest(module.likelihood, s.points[0], s.sizes[0], n, total, s.fit[0])
+        found = module.largest(s.points[0], s.sizes[0], n, total)
         assert found == pytest.approx(exact, abs=1e-9)
         assert s.bound[0] >= exact - 1e-9
 
@@ -228,7 +236,7 @@ def test_hulls_grow_and_nothing_is_lost():
     s = watch.s
     assert s.points.shape[2] >= 512
     assert s.sizes[0].max() > 290
-    found = hull.largest(watch.module.likelihood, s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
+    found = watch.module.largest(s.points[0], s.sizes[0], 301.0, s.total[0])
     assert found == pytest.approx(twin.statistic(), abs=1e-9)
 
 
@@ -256,6 +264,43 @@ def test_growth_keeps_the_state(name):
         if i % 100 == 7:
             grown.s = module.grow(grown.p, grown.s)
         assert plain.observe(0, y) == grown.observe(0, y)
+
+
+POLICY = """
+from sigshift.detectors import {name} as detector
+from sigshift.kernel import kernel
+
+LEARNS = False
+Params, State, configure = detector.Params, detector.State, detector.configure
+
+
+def init(p, arms, key):
+    return detector.init(p, arms)
+
+
+@kernel
+def select(p, s, t):
+    return t % s.{field}.shape[0], 1.0
+
+
+@kernel
+def update(p, s, t, a, y, q):
+    if detector.observe(p, s, a, y):
+        detector.clear(p, s, a)
+"""
+GROWS = """
+
+crowded, grow = detector.crowded, detector.grow
+"""
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_policy_with_the_detector_passes_the_suite_of_policies(name, tmp_path):
+    """Compiled as in plain Python, kept on disk without a warning, copied, grown, with arms that come and go."""
+    module = detector(name)
+    text = POLICY.format(name=name, field=module.State._fields[0])
+    (tmp_path / "watcher.py").write_text(text + GROWS * hasattr(module, "grow"), encoding="utf-8")
+    ss.check_policy(str(tmp_path / "watcher.py"))
 
 
 @pytest.mark.parametrize("name", DETECTORS)

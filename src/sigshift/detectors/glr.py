@@ -59,7 +59,27 @@ def likelihood(m, total):
 
 
 @kernel
-def observe(p, s, a, y):
-    """Take in the reward y of arm a; whether its rewards have changed."""
-    alone = entropy(y) + entropy(1.0 - y) if 0.0 < y < 1.0 else 0.0
-    return hull.take(likelihood, alone, 1.0, p, s, a, y)
+def tangent(n, total):
+    """Slope and offset of the log-likelihood at a mean near theirs, kept off 0 and 1; and by how much it is less."""
+    mean = (total + 0.5) / (n + 1.0)
+    offset = np.log(1.0 - mean)
+    slope = np.log(mean) - offset
+    return slope, offset, likelihood(n, total) - slope * total - offset * n
+
+
+@kernel
+def alone(y):
+    """At least the log-likelihood of one reward, y ln(y) + (1 - y) ln(1 - y): entropy in bits is >= 4 y (1 - y)."""
+    return FOUR_BITS * y * (y - 1.0)
+
+
+@kernel
+def scale(p):
+    """The statistic is the likelihood ratio itself."""
+    return 1.0
+
+
+FOUR_BITS = 4.0 * float(np.log(2.0))
+
+largest = hull.largest_ratio(likelihood)
+observe = hull.observing(largest, tangent, alone, scale)

@@ -60,6 +60,23 @@ def likelihood(m, total):
 
 
 @kernel
-def observe(p, s, a, y):
-    """Take in the reward y of arm a; whether its rewards have changed."""
-    return hull.take(likelihood, 0.5 * y * y, p.variance, p, s, a, y)
+def tangent(n, total):
+    """Slope and offset of the log-likelihood at their mean; it leaves nothing."""
+    mean = total / n
+    return mean, -0.5 * mean * mean, 0.0
+
+
+@kernel
+def alone(y):
+    """The log-likelihood of one reward."""
+    return 0.5 * y * y
+
+
+@kernel
+def scale(p):
+    """The likelihood ratio has been multiplied with the variance."""
+    return p.variance
+
+
+largest = hull.largest_ratio(likelihood)
+observe = hull.observing(largest, tangent, alone, scale)

@@ -61,3 +61,135 @@ class NaiveGLR:
 
     def clear(self):
         self.rewards = []
+
+
+class NaiveGaussianGLR(NaiveGLR):
+    """The same with the divergence of Gaussian laws."""
+
+    def __init__(self, sigma=0.5, **others):
+        super().__init__(**others)
+        self.sigma = sigma
+
+    def distance(self, x, y):
+        return (x - y) ** 2 / (2.0 * self.sigma**2)
+
+
+class NaiveCusum:
+    """Liu et al. (2018): a walk that is held at 0 is its largest sum over the last steps."""
+
+    def __init__(self, height, samples=200, tolerance=0.1):
+        self.height, self.samples, self.tolerance = height, samples, tolerance
+        self.rewards = []
+
+    def against(self, k):
+        """The mean with which reward k is compared, or None."""
+        return mean(self.rewards[: self.samples]) if k >= self.samples else None
+
+    def observe(self, y):
+        self.rewards.append(y)
+        centred = [y - self.against(k) for k, y in enumerate(self.rewards) if self.against(k) is not None]
+        for sign in (1.0, -1.0):
+            walk = 0.0
+            for off in reversed(centred):
+                walk += sign * off - self.tolerance
+                if walk >= self.height:
+                    return True
+        return False
+
+    def clear(self):
+        self.rewards = []
+
+
+class NaivePageHinkley(NaiveCusum):
+    """Against the mean of all rewards so far."""
+
+    def __init__(self, height, tolerance=0.1):
+        super().__init__(height, 0, tolerance)
+
+    def against(self, k):
+        return mean(self.rewards[: k + 1])
+
+
+class NaiveWindow:
+    """Cao et al. (2019), Algorithm 1."""
+
+    def __init__(self, window, limit):
+        self.window, self.limit = window, limit
+        self.rewards = []
+
+    def observe(self, y):
+        self.rewards.append(y)
+        last = self.rewards[-self.window :]
+        half = self.window // 2
+        return len(last) == self.window and abs(math.fsum(last[half:]) - math.fsum(last[:half])) > self.limit
+
+    def clear(self):
+        self.rewards = []
+
+
+class NaiveAdwin:
+    """Bifet and Gavalda (2007): a list of buckets, each the list of its rewards, the oldest first."""
+
+    def __init__(self, delta, buckets=5):
+        self.delta, self.most = delta, buckets
+        self.buckets = []
+
+    def merge(self):
+        size = 1
+        while True:
+            places = [i for i, bucket in enumerate(self.buckets) if len(bucket) == size]
+            if len(places) <= self.most:
+                return
+            one = places[0]
+            self.buckets[one : one + 2] = [self.buckets[one] + self.buckets[one + 1]]
+            size *= 2
+
+    def cut(self):
+        n = sum(map(len, self.buckets))
+        for k in range(1, len(self.buckets)):
+            older = [y for bucket in self.buckets[:k] for y in bucket]
+            newer = [y for bucket in self.buckets[k:] for y in bucket]
+            m = 1.0 / (1.0 / len(older) + 1.0 / len(newer))
+            if abs(mean(older) - mean(newer)) >= math.sqrt(math.log(4.0 * n / self.delta) / (2.0 * m)):
+                return True
+        return False
+
+    def observe(self, y):
+        self.buckets.append([y])
+        self.merge()
+        changed = False
+        while self.cut():
+            changed = True
+            del self.buckets[0]
+        return changed
+
+    def clear(self):
+        self.buckets = []
+
+
+class NaiveEDetector:
+    """Shin et al. (2024): sums of products over the whole past, a cell at a time."""
+
+    def __init__(self, level, cells=64, bets=6):
+        self.level, self.cells, self.bets = level, cells, bets
+        self.clear()
+
+    def evidence(self, cell):
+        low, high = cell / self.cells, (cell + 1) / self.cells
+        total = 0.0
+        for j in range(1, self.bets + 1):
+            for gain in (lambda y: y / high - 1.0, lambda y: (1.0 - y) / (1.0 - low) - 1.0):
+                product, owned = 1.0, 0.0
+                for y in reversed(self.rewards):
+                    product *= 1.0 + 0.5**j * gain(y)
+                    owned += product
+                total += owned
+        return total / (2 * self.bets)
+
+    def observe(self, y):
+        self.rewards.append(y)
+        self.left = [cell for cell in self.left if self.evidence(cell) < self.level]
+        return not self.left
+
+    def clear(self):
+        self.rewards, self.left = [], list(range(self.cells))

@@ -8,12 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naive_detectors import NaiveGLR, inverse, two_means
+from naive_detectors import (
+    NaiveAdwin,
+    NaiveCusum,
+    NaiveEDetector,
+    NaiveGaussianGLR,
+    NaiveGLR,
+    NaivePageHinkley,
+    NaiveWindow,
+    inverse,
+    two_means,
+)
+import sigshift as ss
 from sigshift.checks import InvalidInput
 from sigshift.detectors import hull
 from sigshift.kernel import kernel
 
-DETECTORS = ["glr"]
+DETECTORS = ["glr", "glr_gaussian", "cusum", "page_hinkley", "window", "adwin", "e_detector"]
 
 
 def detector(name):
@@ -108,6 +119,64 @@ def test_glr_is_its_twin(rewards, order, clears, delta, every, splits_every):
     assert_alike("glr", [NaiveGLR(**params) for _ in range(2)], params, rewards, order, clears)
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    streams(), ORDERS, CLEARS, st.sampled_from([0.5, 0.01]), st.sampled_from([0.5, 0.2, 0.05]), st.sampled_from([1, 4])
+)
+def test_gaussian_glr_is_its_twin(rewards, order, clears, delta, sigma, every):
+    params = {"delta": delta, "sigma": sigma, "every": every}
+    assert_alike("glr_gaussian", [NaiveGaussianGLR(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    streams(),
+    ORDERS,
+    CLEARS,
+    st.sampled_from([0.7123, 2.3457]),
+    st.sampled_from([1, 4, 15]),
+    st.sampled_from([0.0, 0.11]),
+)
+def test_cusum_is_its_twin(rewards, order, clears, height, samples, tolerance):
+    params = {"height": height, "samples": samples, "tolerance": tolerance}
+    assert_alike("cusum", [NaiveCusum(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(streams(80), ORDERS, CLEARS, st.sampled_from([0.7123, 2.3457]), st.sampled_from([0.0, 0.11]))
+def test_page_hinkley_is_its_twin(rewards, order, clears, height, tolerance):
+    params = {"height": height, "tolerance": tolerance}
+    assert_alike("page_hinkley", [NaivePageHinkley(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(streams(), ORDERS, CLEARS, st.sampled_from([2, 4, 14, 30]), st.sampled_from([0.1357, 0.3577]))
+def test_window_is_its_twin(rewards, order, clears, window, share):
+    params = {"window": window, "limit": share * window}
+    assert_alike("window", [NaiveWindow(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=100, deadline=None)
+@given(streams(), ORDERS, CLEARS, st.sampled_from([0.9, 0.3, 0.01]), st.sampled_from([1, 2, 5]))
+def test_adwin_is_its_twin(rewards, order, clears, delta, buckets):
+    params = {"delta": delta, "buckets": buckets}
+    assert_alike("adwin", [NaiveAdwin(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    streams(80),
+    ORDERS,
+    CLEARS,
+    st.sampled_from([3.14159, 40.71828]),
+    st.sampled_from([2, 3, 8]),
+    st.sampled_from([1, 3]),
+)
+def test_e_detector_is_its_twin(rewards, order, clears, level, cells, bets):
+    params = {"level": level, "cells": cells, "bets": bets}
+    assert_alike("e_detector", [NaiveEDetector(**params) for _ in range(2)], params, rewards, order, clears)
+
+
 @settings(max_examples=150, deadline=None)
 @given(streams(), st.sampled_from([0.9, 0.01]))
 def test_the_bound_of_glr_is_never_below_its_statistic(rewards, delta):
@@ -118,8 +187,8 @@ def test_the_bound_of_glr_is_never_below_its_statistic(rewards, delta):
         watch.observe(0, y)
         twin.observe(y)
         exact = twin.statistic()
-        n, total = float(s.count[0]), s.total[0]
-        found = module.largest(s.points[0], s.sizes[0], n, total, s.fit[0])
+        n, total = float(s.told[0]), s.total[0]
+        found = module.largest(s.points[0], s.sizes[0], n, total)
         assert found == pytest.approx(exact, abs=1e-9)
         assert s.bound[0] >= exact - 1e-9
 
@@ -132,14 +201,14 @@ def test_the_proven_threshold_is_that_of_the_papers():
     assert hull.inverse(1.0) == pytest.approx(1.0, abs=1e-6)
     for n, delta in ((1, 0.5), (50, 0.05), (10**6, 1e-3)):
         expected = NaiveGLR(delta, "proven").beta(n)
-        assert hull.threshold(True, math.log(delta), float(n)) == pytest.approx(expected, rel=1e-6)
-        assert hull.threshold(False, math.log(delta), float(n)) == pytest.approx(NaiveGLR(delta).beta(n))
+        assert hull.beta(True, math.log(delta), float(n)) == pytest.approx(expected, rel=1e-6)
+        assert hull.beta(False, math.log(delta), float(n)) == pytest.approx(NaiveGLR(delta).beta(n))
 
 
 def test_thresholds_grow():
     """A skipped test relies on it."""
     for proven in (True, False):
-        values = [hull.threshold(proven, math.log(0.3), float(n)) for n in range(1, 3000)]
+        values = [hull.beta(proven, math.log(0.3), float(n)) for n in range(1, 3000)]
         assert (np.diff(values) > 0.0).all()
 
 
@@ -151,7 +220,7 @@ def test_glr_with_the_proven_threshold():
     expected = []
     for n in range(1, 61):  # a twin with the thresholds of the kernel, which are tested above
         twin.rewards = rewards[:n]
-        expected.append(twin.statistic() >= hull.threshold(True, math.log(0.1), float(n)))
+        expected.append(twin.statistic() >= hull.beta(True, math.log(0.1), float(n)))
     assert exact == expected
     assert sum(exact) > 0
     assert exact.index(True) > 30
@@ -167,7 +236,7 @@ def test_hulls_grow_and_nothing_is_lost():
     s = watch.s
     assert s.points.shape[2] >= 512
     assert s.sizes[0].max() > 290
-    found = watch.module.largest(s.points[0], s.sizes[0], 301.0, s.total[0], s.fit[0])
+    found = watch.module.largest(s.points[0], s.sizes[0], 301.0, s.total[0])
     assert found == pytest.approx(twin.statistic(), abs=1e-9)
 
 
@@ -195,6 +264,43 @@ def test_growth_keeps_the_state(name):
         if i % 100 == 7:
             grown.s = module.grow(grown.p, grown.s)
         assert plain.observe(0, y) == grown.observe(0, y)
+
+
+POLICY = """
+from sigshift.detectors import {name} as detector
+from sigshift.kernel import kernel
+
+LEARNS = False
+Params, State, configure = detector.Params, detector.State, detector.configure
+
+
+def init(p, arms, key):
+    return detector.init(p, arms)
+
+
+@kernel
+def select(p, s, t):
+    return t % s.{field}.shape[0], 1.0
+
+
+@kernel
+def update(p, s, t, a, y, q):
+    if detector.observe(p, s, a, y):
+        detector.clear(p, s, a)
+"""
+GROWS = """
+
+crowded, grow = detector.crowded, detector.grow
+"""
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_policy_with_the_detector_passes_the_suite_of_policies(name, tmp_path):
+    """Compiled as in plain Python, kept on disk without a warning, copied, grown, with arms that come and go."""
+    module = detector(name)
+    text = POLICY.format(name=name, field=module.State._fields[0])
+    (tmp_path / "watcher.py").write_text(text + GROWS * hasattr(module, "grow"), encoding="utf-8")
+    ss.check_policy(str(tmp_path / "watcher.py"))
 
 
 @pytest.mark.parametrize("name", DETECTORS)

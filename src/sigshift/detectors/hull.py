@@ -5,49 +5,143 @@ log-likelihood of m rewards of sum S (up to what all fits have in common), that 
 
     G_n = max over i of F(i, S_i) + F(n - i, S_n - S_i) - F(n, S_n).
 
-F is a largest value of functions linear in (m, S): it is convex, positively homogeneous, and so subadditive.
+F is the largest of functions linear in (m, S), one for each mean: so it is convex, and F(m, S) + F(m', S') >=
+F(m + m', S + S').
 
 1. *Which splits.* The sum is convex in the point (i, S_i). So its maximum is attained at a vertex of the convex hull
    of the walk (0, S_0), ..., (n, S_n): the exact maximum needs O(log n) evaluations on a stationary stream. Upper and
-   lower hull are stacks (the monotone chain); a reward costs amortised O(1). F(i, S_i) is kept with its vertex.
-2. *When to look.* F is subadditive: F(m + 1, S + y) <= F(m, S) + F(1, y). So for every split
+   lower hull are stacks (the monotone chain); a reward costs amortised O(1). F(i, S_i) is kept once it is needed.
+2. *When to look.* With k more rewards y_1, ..., y_k, an old split gains at most the sum of F(1, y_j) in its later part,
+   a new split has at most that above F(n, S_n), and F(n + k, .) is at least any one of the linear functions. So
 
-       G_{n+1}(i) <= max(G_n(i), 0) + F(1, y) + F(n, S_n) - F(n + 1, S_{n+1}),
+       G_{n+k} <= G_n + (F(n, S_n) - slope S_n - offset n) + sum over j of (F(1, y_j) - slope y_j - offset)
 
-   with equality at the new split i = n, where G_n is 0. A running bound on the statistic costs O(1) per reward; the
-   hull is looked at when the bound reaches a threshold, and the bound is then the statistic itself.
+   for the slope and offset of a mean close to that of the n rewards. Each reward adds to this bound, without a
+   logarithm. Only when it reaches a threshold is the hull looked at.
 3. Thresholds grow with n: while the bound is below the last one that was computed, no new one is needed.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from sigshift.checks import choice, real, whole
 from sigshift.kernel import kernel
 
 # The columns of a vertex.
 ROUND = 0  # rewards up to the split
 SUM = 1  # their sum
-FIT = 2  # F(ROUND, SUM)
+FIT = 2  # F(ROUND, SUM), or UNKNOWN as long as nobody has asked
+
+UNKNOWN = np.inf
 
 ROOM = 64  # vertices per hull at the start
 
 SLACK = 1e-6  # the bound is taken for reached a little early, so that rounding never delays a test
 
 
-def points(arms):
-    """The hulls [arm, upper or lower, vertex, column]: the one point (0, 0) each."""
-    return np.zeros((arms, 2, ROOM, 3))
+class State(NamedTuple):
+    """What is known of each arm since it was cleared."""
+
+    told: np.ndarray  # its rewards
+    total: np.ndarray  # their sum
+    slope: np.ndarray  # of the linear function that stands for F
+    offset: np.ndarray
+    bound: np.ndarray  # at least the statistic, infinite before the first test
+    needed: np.ndarray  # at most the threshold
+    points: np.ndarray  # [arm, upper or lower, vertex, column] the hulls
+    sizes: np.ndarray  # [arm, upper or lower] how many vertices they have
+    short: np.ndarray  # whether a hull should grow
+
+
+def tests(horizon, threshold, delta, every, splits_every):
+    """What the user says of the threshold and of which tests are made, checked."""
+    choice("threshold", threshold, ["practical", "proven"])
+    if delta is None:
+        delta = 1.0 / np.sqrt(max(horizon, 2))
+    else:
+        delta = real("delta", delta, "The probability of a false alarm; None is 1/sqrt(T).", above=0.0, below=1.0)
+    return (
+        threshold == "proven",
+        float(np.log(delta)),
+        whole("every", every, 1, "Test after every so many rewards of an arm; 1 is exact."),
+        whole("splits_every", splits_every, 1, "Test one split in so many; 1 is exact."),
+    )
+
+
+def init(p, arms):
+    """The state before the first reward; every hull is the one point (0, 0)."""
+    return State(
+        told=np.zeros(arms, np.int64),
+        total=np.zeros(arms),
+        slope=np.zeros(arms),
+        offset=np.zeros(arms),
+        bound=np.full(arms, np.inf),
+        needed=np.zeros(arms),
+        points=np.zeros((arms, 2, ROOM, 3)),
+        sizes=np.ones((arms, 2), np.int64),
+        short=np.zeros(1, np.bool_),
+    )
+
+
+def observing(largest, tangent, alone, scale):
+    """The kernel ``observe`` of a likelihood ratio; an alarm is a ratio of at least ``scale(p)`` times the threshold.
+
+    ``largest`` comes from :func:`largest_ratio`; ``tangent(n, total)`` gives the slope, the offset and what the linear
+    function leaves of F(n, total); ``alone(y)`` is F(1, y) or more. A kernel is made for each likelihood, because loops
+    that are handed a function cannot be kept on disk.
+    """
+
+    @kernel
+    def observe(p, s, a, y):
+        s.told[a] += 1
+        s.total[a] += y
+        s.bound[a] += alone(y) - s.slope[a] * y - s.offset[a]
+        n = s.told[a]
+        changed = False
+        if s.bound[a] > s.needed[a] - SLACK and n % p.every == 0:
+            s.needed[a] = scale(p) * beta(p.proven, p.log_delta, float(n))
+            if s.bound[a] > s.needed[a] - SLACK:
+                ratio = largest(s.points[a], s.sizes[a], float(n), s.total[a])
+                changed = ratio >= s.needed[a]
+                s.slope[a], s.offset[a], left = tangent(float(n), s.total[a])
+                s.bound[a] = ratio + left
+        if n % p.splits_every == 0:
+            push(s.points[a], s.sizes[a], s.short, float(n), s.total[a])
+        return changed
+
+    return observe
+
+
+def largest_ratio(likelihood):
+    """The kernel that finds the largest likelihood ratio over all splits; ``likelihood`` is F."""
+
+    @kernel
+    def largest(points, sizes, n, total):
+        fit = likelihood(n, total)
+        most = fit  # that of no split
+        for side in range(2):
+            for i in range(1, sizes[side]):
+                before = points[side, i, ROUND]
+                older = points[side, i, SUM]
+                if points[side, i, FIT] == UNKNOWN:
+                    points[side, i, FIT] = likelihood(before, older)
+                most = max(most, points[side, i, FIT] + likelihood(n - before, total - older))
+        return most - fit
+
+    return largest
 
 
 @kernel
-def push(hull, sizes, short, n, total, fit):
+def push(points, sizes, short, n, total):
     """Add the point (n, total) to the upper and the lower hull of one arm; ``short`` says that they should grow.
 
-    Without room (several rewards came before the state could grow) the last vertex makes place: a split is not
-    tested, which can only delay an alarm.
+    Without room (many rewards came before the state could grow) the last vertex makes place: a split is not tested,
+    which can only delay an alarm.
     """
-    room = hull.shape[1]
+    room = points.shape[1]
     for side in range(2):
-        chain = hull[side]
+        chain = points[side]
         sign = 1.0 - 2.0 * side
         size = sizes[side]
         while size > 1:
@@ -61,38 +155,40 @@ def push(hull, sizes, short, n, total, fit):
             size -= 1
         chain[size, ROUND] = n
         chain[size, SUM] = total
-        chain[size, FIT] = fit
+        chain[size, FIT] = UNKNOWN
         size += 1
         sizes[side] = size
         if 2 * size > room:
             short[0] = True
 
 
-def largest_ratio(likelihood):
-    """The kernel that finds the largest likelihood ratio over all splits; ``likelihood`` is F.
-
-    A kernel is made for each F, because loops that are handed a function cannot be kept on disk.
-    """
-
-    @kernel
-    def largest(hull, sizes, n, total, fit):
-        most = fit  # that of no split
-        for side in range(2):
-            for i in range(1, sizes[side]):
-                later = likelihood(n - hull[side, i, ROUND], total - hull[side, i, SUM])
-                most = max(most, hull[side, i, FIT] + later)
-        return most - fit
-
-    return largest
-
-
-def wider(hull):
-    """The same hulls with twice the room."""
-    return np.concatenate([hull, np.zeros_like(hull)], axis=2)
+@kernel
+def clear(p, s, a):
+    """Forget the rewards of arm a."""
+    s.told[a] = 0
+    s.total[a] = 0.0
+    s.slope[a] = 0.0
+    s.offset[a] = 0.0
+    s.bound[a] = np.inf
+    s.needed[a] = 0.0
+    s.sizes[a, 0] = 1
+    s.sizes[a, 1] = 1
 
 
 @kernel
-def threshold(proven, log_delta, n):
+def crowded(p, s):
+    """Whether the state should grow."""
+    return s.short[0]
+
+
+def grow(p, s):
+    """The same state with twice the room for every hull."""
+    s.short[0] = False
+    return s._replace(points=np.concatenate([s.points, np.zeros_like(s.points)], axis=2))
+
+
+@kernel
+def beta(proven, log_delta, n):
     """The threshold beta(n, delta) of Besson et al. (2022), as proven or as used in practice."""
     if not proven:
         return 1.5 * np.log(n) - log_delta
@@ -106,11 +202,11 @@ def two_means(x):
     if half >= 1.0 / LOG_Z + np.log(LOG_Z):
         u = inverse(half)
         return 2.0 * np.exp(1.0 / u) * u
-    return 2.0 * 1.5 * (half - np.log(LOG_Z))
+    return 3.0 * (half - np.log(LOG_Z))
 
 
-LOG_Z = np.log(1.5)
-LOG_TWO_ZETA = np.log(np.pi**2 / 3.0)  # ln(2 zeta(2))
+LOG_Z = float(np.log(1.5))
+LOG_TWO_ZETA = float(np.log(np.pi**2 / 3.0))  # ln(2 zeta(2))
 
 
 @kernel

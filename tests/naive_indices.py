@@ -31,6 +31,14 @@ class NaiveIndex:
     def __init__(self, arms, horizon, key, environment=None):
         self.arms, self.horizon = arms, horizon
         self.decisions = []  # [arm, reward or None] of each round
+        self.since = [0] * arms  # the first round of which an arm is known
+
+    def chosen(self, t, a):
+        self.decisions.append([a, None])
+
+    def forget(self, a):
+        self.since[a] = len(self.decisions)
+        self.decisions = [[None, None] if arm == a else [arm, reward] for arm, reward in self.decisions]
 
     def past(self, t):
         return [(1.0, arm, reward) for arm, reward in self.decisions]
@@ -43,7 +51,7 @@ class NaiveIndex:
             told = math.fsum(w for w, arm, reward in past if arm == a and reward is not None)
             total = math.fsum(w * reward for w, arm, reward in past if arm == a and reward is not None)
             mean = total / told if told > 0 else self.untold
-            indices.append(self.index(mean, asked, t) if asked > 0 else math.inf)
+            indices.append(self.index(mean, asked, t - self.since[a]) if asked > 0 else math.inf)
             if asked == 0:
                 self.decisions.append([a, None])
                 return a, 1.0

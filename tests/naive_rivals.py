@@ -40,11 +40,17 @@ class NaiveUCB1:
         self.exploration = exploration
         self.asked, self.told, self.mean = [0] * arms, [0] * arms, [1.0] * arms
 
+    def chosen(self, t, a):
+        self.asked[a] += 1
+
+    def forget(self, a):
+        self.asked[a], self.told[a], self.mean[a] = 0, 0, 1.0
+
     def select(self, t):
         if 0 in self.asked:
             arm = self.asked.index(0)
         else:
-            root = math.sqrt(self.exploration * math.log(t + 1))
+            root = math.sqrt(self.exploration * math.log(sum(self.asked) + 1))
             index = [m + root * (1.0 / math.sqrt(n)) for m, n in zip(self.mean, self.asked, strict=True)]
             arm = index.index(max(index))
         self.asked[arm] += 1

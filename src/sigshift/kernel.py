@@ -38,3 +38,8 @@ def allocating_kernel(function: Function) -> Function:
 def cached_kernel(function: Function) -> Function:
     """The same, kept on disk: never for a user's types, and in modules that :func:`sigshift.compile.fresh` loads."""
     return _compiled(function, cache=True)
+
+
+@kernel
+def unmoved(p, s, t, a):  # type: ignore[no-untyped-def]
+    """What a policy does about a choice that is not its own if its ``select`` changes nothing: ``chosen = unmoved``."""

@@ -130,11 +130,11 @@ class Play:
     def add_arm(self) -> None:
         """One more arm, the last one, without evidence. A failure may leave the play half changed: try it on a copy."""
         self._allows("add_arm")
-        fresh = self._fresh(self.arms + 1)
+        before, after = self._fresh(self.arms), self._fresh(self.arms + 1)
         if hasattr(self.policy.module, "add_arm"):
-            self.state = self.policy.module.add_arm(self.params, self.state, fresh)
+            self.state = self.policy.module.add_arm(self.params, self.state, after)
         else:
-            self.state = self._merged(fresh, _padded)
+            self.state = self._merged(before, after, _enlarged)
         self.arms += 1
         self.bind()
 
@@ -146,8 +146,8 @@ class Play:
             self.state = self.policy.module.retire_arm(self.params, self.state, slot)
             self.retired.append(slot)
         else:
-            fresh = self._fresh(self.arms - 1)
-            self.state = self._merged(fresh, lambda old, new: _without(old, new, slot))
+            before, after = self._fresh(self.arms), self._fresh(self.arms - 1)
+            self.state = self._merged(before, after, lambda old, new, axis: np.delete(old, slot, axis))
             self.arms -= 1
         self.bind()
         return not stays
@@ -158,19 +158,23 @@ class Play:
         key = derive(self.seed, POLICY_DOMAIN, self.run, self.epoch)
         return self.policy.module.init(self.params, arms, key)
 
-    def _merged(self, fresh: Any, change: Callable[[Any, Any], Any]) -> Any:
-        """A state of the size of ``fresh`` with what the old one knows; only axes that follow the arms may differ."""
+    def _merged(self, before: Any, after: Any, change: Callable[[Any, Any, int], Any]) -> Any:
+        """What the state knows, for another number of arms: the axes that follow it are those in which fresh states
+        of both numbers differ, and that by one. All other axes may have grown since.
+        """
         values = {}
-        wanted = leaves(fresh)
+        shapes = {name: (np.shape(leaves(before)[name]), np.shape(new)) for name, new in leaves(after).items()}
         for name, old in leaves(self.state).items():
-            value = change(old, wanted[name]) if isinstance(old, np.ndarray) else old
-            if np.shape(value) != np.shape(wanted[name]):
+            axes = [i for i, (one, other) in enumerate(zip(*shapes[name], strict=True)) if one != other]
+            if any(abs(shapes[name][0][i] - shapes[name][1][i]) != 1 for i in axes):
                 raise InvalidInput(
                     f"policy {self.policy.label!r} must have its own add_arm and retire_arm, because the array "
                     f"{name!r} of its state does not simply follow the arms, but it has none. Write them."
                 )
-            values[name] = value
-        return replaced(fresh, values)
+            values[name] = old
+            for axis in axes:
+                values[name] = change(values[name], leaves(after)[name], axis)
+        return replaced(after, values)
 
     def _allows(self, change: str) -> None:
         if getattr(self.policy.module, "FIXED_ARMS", False):
@@ -229,18 +233,15 @@ def _fits(value: Any, fresh: Any) -> bool:
     return alike and all(length >= least for length, least in zip(old.shape, new.shape, strict=True))
 
 
-def _padded(old: Any, fresh: Any) -> Any:
-    if any(after - before not in (0, 1) for before, after in zip(old.shape, fresh.shape, strict=True)):
-        return old
-    fresh[tuple(slice(0, length) for length in old.shape)] = old
-    return fresh
-
-
-def _without(old: Any, fresh: Any, slot: int) -> Any:
-    for axis, (before, after) in enumerate(zip(old.shape, fresh.shape, strict=True)):
-        if before == after + 1:
-            old = np.delete(old, slot, axis)
-    return old
+def _enlarged(old: Any, fresh: Any, axis: int) -> Any:
+    """One more entry on this axis, with what a fresh array has there."""
+    shape = list(old.shape)
+    shape[axis] = 1
+    entry = np.zeros(shape, old.dtype)
+    new = np.take(fresh, [fresh.shape[axis] - 1], axis)
+    common = tuple(slice(0, min(one, other)) for one, other in zip(entry.shape, new.shape, strict=True))
+    entry[common] = new[common]
+    return np.concatenate([old, entry], axis)
 
 
 def _plain(value: Any) -> Any:

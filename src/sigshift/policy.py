@@ -25,7 +25,8 @@ used, where ``origin`` is the first round of the policy's own clock and ``names`
 one less) will not do.
 
 A policy that may be the base of another one, which now and then chooses by itself or forgets what has changed, also
-has the kernels ``chosen(p, s, t, a)`` (somebody else chose arm ``a`` in round ``t``, in place of ``select``) and
+has the kernels ``chosen(p, s, t, a)`` (somebody else chose arm ``a`` in round ``t``, in place of ``select``;
+:func:`sigshift.kernel.unmoved` where ``select`` changes nothing) and
 ``forget(p, s, a)`` (nothing is known of arm ``a`` any more). A policy that is itself assembled from such parts lists
 them in ``PARTS``; :mod:`sigshift.compose` says how.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.checks import real
-from sigshift.kernel import kernel
+from sigshift.kernel import kernel, unmoved
 from sigshift.rng import uniform
 
 PAPER = "Auer, Cesa-Bianchi, Freund, Schapire 2002"
@@ -67,6 +67,9 @@ def select(p, s, t):
             return a, q
         left -= q
     return arms - 1, min(1.0, factor * s.weights[arms - 1] + least)
+
+
+chosen = unmoved
 
 
 @kernel

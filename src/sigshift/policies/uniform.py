@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.kernel import kernel
+from sigshift.kernel import kernel, unmoved
 from sigshift.rng import uniform
 
 PAPER = "-"
@@ -29,6 +29,9 @@ def init(p, arms, key):
 def select(p, s, t):
     arms = s.pulls.size
     return int(uniform(s.key, t, 0) * arms), 1.0 / arms
+
+
+chosen = unmoved
 
 
 @kernel

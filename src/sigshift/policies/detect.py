@@ -1,0 +1,244 @@
+"""A base policy that is started afresh when a detector finds a change, with some exploration that is forced.
+
+The general form of the detecting policies: Liu, Lee, Shroff (2018); Cao, Wen, Kveton, Xie (2019); Besson, Kaufmann,
+Maillard, Seznec (2022). ``base`` is any policy, ``detector`` watches the rewards of each arm. With
+``restart="global"`` a change in one arm starts everything over; with ``"local"`` that arm alone is forgotten, if the
+base can (it has a kernel ``forget``).
+
+So that a change of an arm that is not played can be seen at all, some rounds are forced. With r the ``rate`` and n the
+rounds since the last global restart (of the run, if restarts are local), ``exploration`` is
+
+    "uniform"      each arm once in every floor(K / r) rounds, in turn (Cao et al., Besson et al.)
+    "random"       with probability r a random arm (Liu et al.)
+    "tracking"     the least played arm, whenever it has fewer than r n / K plays
+    "diminishing"  each arm once in about K sqrt(n) / r rounds: ever less (Li, Hsieh, Huang 2024)
+    "none"         no forced rounds
+
+``rate=None`` is sqrt(L K ln(T) / T) if the ``changes`` L are told; if not, it is that for L = 1 and times sqrt(k) after
+k - 1 restarts (Besson et al.). For the diminishing form it is 1.
+
+Choices by force are told to the base (its kernel ``chosen``) and their rewards count for it as all others do. A reward
+whose arm has been forgotten since its decision counts for nothing. The propensity of a round that is not forced is the
+base's. A base that draws at random has new draws after each restart.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sigshift.checks import choice, real, refuse, whole
+from sigshift.compose import configured, options_of
+from sigshift.detectors import glr as detector  # part detector
+from sigshift.kernel import kernel, unmoved
+from sigshift.policies import kl_ucb as base  # part base
+from sigshift.renewal import rekeyed, renew
+from sigshift.rng import philox, uniforms
+
+PAPER = "Liu, Lee, Shroff 2018; Cao et al. 2019; Besson et al. 2022"
+GUARANTEE = "that of the base between changes, if these are far enough apart and large enough to be detected"
+TOLD = "changes (optional)"
+PARTS = {"base": "policy", "detector": "detector"}
+FIXED_ARMS = getattr(base, "FIXED_ARMS", False) or hasattr(base, "add_arm") or hasattr(base, "retire_arm")
+
+EXPLORATIONS = ("uniform", "random", "tracking", "diminishing", "none")
+UNIFORM, RANDOM, TRACKING, DIMINISHING, NONE = range(5)
+START, NOW, RESTARTS, NEXT, CLOCKS = range(5)
+FORCED = 7  # the stream of the draws that force a round: no base has so many
+
+
+class Params(NamedTuple):
+    base: Any
+    detector: Any
+    exploration: int
+    rate: float
+    growing: bool  # whether the rate grows with the square root of the number of episodes
+    everything: bool  # whether a change in one arm starts everything over
+
+
+class State(NamedTuple):
+    key: np.uint64
+    base: Any
+    fresh: Any  # the base as it began
+    detector: Any
+    clock: np.ndarray  # the start of the episode, the next round, the number of restarts, the next forced round
+    draws: np.ndarray  # what the base's key is mixed with in this episode
+    since: np.ndarray  # [arm] the first round whose rewards count
+    pulls: np.ndarray  # [arm] the number of its decisions in this episode
+    restarts: np.ndarray  # the rounds of the restarts
+
+
+def configure(
+    arms: int,
+    horizon: int,
+    *,
+    restart: str = "global",
+    exploration: str = "uniform",
+    rate: float | None = None,
+    changes: int | None = None,
+    **options: Any,
+) -> Params:
+    choice("restart", restart, ["global", "local"])
+    choice("exploration", exploration, EXPLORATIONS)
+    if restart == "local" and not hasattr(base, "forget"):
+        rule = "must be 'global' for a base that cannot forget a single arm"
+        raise refuse("restart", rule, restart, "Take ucb1 or kl_ucb as the base, or restart it as a whole.")
+    if exploration != "none" and not hasattr(base, "chosen"):
+        rule = "must be 'none' for a base that cannot be told of a choice that is not its own"
+        raise refuse("exploration", rule, exploration, "Or give the base a kernel `chosen`: chosen(p, s, t, a).")
+    if changes is not None:
+        changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
+    growing = rate is None and changes is None and exploration != "diminishing"
+    if rate is None:
+        log = np.log(max(horizon, 2))
+        usual = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * log / horizon)))
+        rate = 1.0 if exploration == "diminishing" else usual
+    known = {"arms": arms, "horizon": horizon}
+    return Params(
+        base=configured(base, known, options_of("base", options)),
+        detector=configured(detector, known, options_of("detector", options)),
+        exploration=EXPLORATIONS.index(exploration),
+        rate=real("rate", rate, "The share of rounds that are forced; None is the papers' choice.", above=0.0),
+        growing=growing,
+        everything=restart == "global",
+    )
+
+
+def init(p, arms, key):
+    state = State(
+        key=key,
+        base=base.init(p.base, arms, key),
+        fresh=base.init(p.base, arms, key),
+        detector=detector.init(p.detector, arms),
+        clock=np.zeros(CLOCKS, np.int64),
+        draws=np.zeros(1, np.uint64),
+        since=np.zeros(arms, np.int64),
+        pulls=np.zeros(arms, np.int64),
+        restarts=np.zeros(16, np.int64),
+    )
+    state.clock[NEXT] = _first_session(p, arms)
+    return state
+
+
+@kernel
+def no_arm(p, s, a):
+    """What a base that cannot forget one arm is never asked."""
+
+
+# A base that has no such kernels is never asked for them: configure refuses.
+chosen = getattr(base, "chosen", unmoved)
+forget = getattr(base, "forget", no_arm)
+
+
+@kernel
+def select(p, s, t):
+    s.clock[NOW] = t + 1
+    arm, q = _forced(p, s, t)
+    since = t - s.clock[START]
+    if arm < 0:
+        arm, q = base.select(p.base, rekeyed(s.base, s.draws[0]), since)
+    else:
+        chosen(p.base, s.base, since, arm)
+    s.pulls[arm] += 1
+    return arm, q
+
+
+@kernel
+def update(p, s, t, a, y, q):
+    if t < s.since[a]:
+        return
+    base.update(p.base, rekeyed(s.base, s.draws[0]), t - s.clock[START], a, y, q)
+    if detector.observe(p.detector, s.detector, a, y):
+        _restart(p, s, a)
+
+
+@kernel
+def _restart(p, s, a):
+    """Forget the arm, or everything; the next round is the first that counts."""
+    now = s.clock[NOW]
+    count = s.clock[RESTARTS]
+    if count == 0 or s.restarts[count - 1] < now:  # of several at once, one is told
+        s.restarts[count] = now
+        s.clock[RESTARTS] = count + 1
+    if p.everything:
+        s.clock[START] = now
+        s.clock[NEXT] = _first_session(p, s.since.size)
+        w0, w1, _, _ = philox(s.key, np.uint64(s.clock[RESTARTS]), np.uint64(0), np.uint64(0), np.uint64(FORCED))
+        s.draws[0] = (w0 << np.uint64(32)) | w1
+        renew(s.base, s.fresh)
+        for b in range(s.since.size):
+            s.since[b] = now
+            s.pulls[b] = 0
+            detector.clear(p.detector, s.detector, b)
+    else:
+        s.since[a] = now
+        forget(p.base, s.base, a)
+        detector.clear(p.detector, s.detector, a)
+
+
+@kernel
+def _forced(p, s, t):
+    """The arm that has to be played in round t and its propensity, or -1."""
+    arms = s.since.size
+    since = t - s.clock[START]
+    rate = p.rate
+    if p.growing:
+        rate = min(1.0, rate * np.sqrt(1.0 + s.clock[RESTARTS]))
+    if p.exploration == UNIFORM:
+        slot = since % max(int(arms / rate), arms)
+        if slot < arms:
+            return slot, 1.0
+    elif p.exploration == RANDOM:
+        coin, which = uniforms(s.key, t, FORCED, 0)
+        if coin < rate:
+            return int(which * arms), 1.0 / arms
+    elif p.exploration == TRACKING:
+        least = 0
+        for b in range(1, arms):
+            if s.pulls[b] < s.pulls[least]:
+                least = b
+        if s.pulls[least] * arms < rate * since:
+            return least, 1.0
+    elif p.exploration == DIMINISHING:
+        slot = since - s.clock[NEXT]
+        if slot == arms - 1:
+            root = np.sqrt(float(s.clock[NEXT])) + 0.5 * arms / rate
+            s.clock[NEXT] = max(s.clock[NEXT] + arms, int(np.ceil(root * root)))
+        if 0 <= slot < arms:
+            return slot, 1.0
+    return -1, 0.0
+
+
+@kernel
+def _first_session(p, arms):
+    """The round in which the diminishing exploration begins: (K / (4 rate))^2."""
+    return int(np.ceil((0.25 * arms / p.rate) ** 2))
+
+
+base_crowded = getattr(base, "crowded", None)
+detector_crowded = getattr(detector, "crowded", None)
+
+
+@kernel
+def crowded(p, s):
+    full = s.clock[RESTARTS] + 1 >= s.restarts.size
+    if base_crowded is not None:
+        full = full or base_crowded(p.base, s.base)
+    if detector_crowded is not None:
+        full = full or detector_crowded(p.detector, s.detector)
+    return full
+
+
+def grow(p: Params, s: State) -> State:
+    """The same state with more room for what has run short of it."""
+    if s.clock[RESTARTS] + 1 >= s.restarts.size:
+        s = s._replace(restarts=np.concatenate([s.restarts, np.zeros_like(s.restarts)]))
+    if base_crowded is not None and base_crowded(p.base, s.base):
+        s = s._replace(base=base.grow(p.base, s.base))  # type: ignore[attr-defined]
+    if detector_crowded is not None and detector_crowded(p.detector, s.detector):
+        s = s._replace(detector=detector.grow(p.detector, s.detector))  # type: ignore[attr-defined]
+    return s
+
+
+def restarts(p: Params, s: State) -> Any:
+    """The rounds of the restarts: of everything, or of one arm."""
+    return s.restarts[: s.clock[RESTARTS]]

@@ -10,10 +10,11 @@ not worth finding: changes must be larger than twice that. The paper sets h of t
 that is ``ln(T / max(L, 1))`` if told ``changes=L``, and ln(T) if not. M and epsilon are the user's; 200 and 0.1 are
 those of the experiments of Besson et al. (2022).
 
-False alarms: while |u - true mean| <= tolerance both walks drift down, and by Wald's inequality an alarm is
-exponentially rare in h. Otherwise one of them drifts up and an alarm comes sooner or later. By Hoeffding that has a
-chance of at most 2 exp(-2 M tolerance^2): 3.7 % with the defaults, for each time that the arm is cleared. There is no
-bound beyond this one. Cost: O(1) per reward. Rewards count in the order in which they arrive.
+False alarms: with e = tolerance - |u - true mean| > 0 both walks drift down, and by Hoeffding's lemma the probability
+of an alarm within N independent rewards is at most ``2 N exp(-8 e h)``. Mind that h = ln(T) makes this small only if
+e is above 1/8: a tolerance of 0.1 alarms in vain now and then at means near 1/2. With e <= 0 an alarm comes sooner or
+later; that has a chance of at most 2 exp(-2 M tolerance^2), 3.7 % with the defaults, each time the arm is cleared.
+Cost: O(1) per reward. Rewards count in the order in which they arrive.
 """
 
 from typing import NamedTuple

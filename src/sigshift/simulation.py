@@ -27,6 +27,7 @@ from sigshift.progress import Progress
 from sigshift.rng import REWARD_DOMAIN, derive
 
 FORMAT = 1
+KNOWLEDGE = ("switches", "changes", "variation")  # parameters that say something about the environment
 NOTHING_INT = np.empty(0, np.int64)
 NOTHING_FLOAT = np.empty(0, np.float64)
 
@@ -304,7 +305,7 @@ def told(made: Policy) -> str:
     if "horizon" in made.needs:
         said = dict(made.params).get("horizon")
         known.append("horizon" if said is None else f"horizon {said}")
-    known += [f"{key}={value}" for key, value in made.params if key in ("switches", "changes", "variation")]
+    known += [f"{key}={value}" for key, value in made.params if key in KNOWLEDGE]
     return ", ".join(known) or "nothing"
 
 

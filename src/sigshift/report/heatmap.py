@@ -45,14 +45,13 @@ def regret_heat_map(results: Any, path: str | os.PathLike[str] | None = None) ->
     table = np.column_stack([rows["over_best"], ratios])
     free = results.tuning_free[order]
     at = np.arange(len(order)) + GAP * ~free
-    labels = [wrapped(label, 34) for label in rows["policy"]]
+    labels = [wrapped(label) for label in rows["policy"]]
     columns = [name.removeprefix("suite-") for name in results.environments]
-    lines = sum(1 + 0.45 * label.count("\n") for label in labels)
-    chart = new_chart(1.35 + CELL * max(lines, len(labels)))
+    chart = new_chart(1.35 + CELL * len(labels))
     axes = chart.add_subplot()
     colours, norm = _colours()
     where = np.concatenate([[0.0], np.arange(len(columns)) + 1.0 + GAP])
-    size = 4.8 if len(columns) > 15 else 6.0
+    size = 4.7 if len(columns) > 15 else 6.0
     for y, values in zip(at, table, strict=True):
         for x, value in zip(where, values, strict=True):
             _cell(axes, float(x), float(y), float(value), colours(float(norm(value))), size)
@@ -60,7 +59,7 @@ def regret_heat_map(results: Any, path: str | os.PathLike[str] | None = None) ->
     _scale(chart, axes, colours, norm, len(order))
     seeds = f"{len(results.seeds)} seed{'s' * (len(results.seeds) > 1)} {results.purpose}"
     title = f"Regret over the best tuning-free policy's, T = {results.horizon:,}"
-    axes.set_title(f"{title} ({seeds})", x=0.0, pad=5.0, fontsize=7.5)
+    chart.suptitle(f"{title} ({seeds})", x=0.012, ha="left", fontsize=7.5)
     return finish(chart, path)
 
 
@@ -94,7 +93,9 @@ def _axes(axes: Axes, where: NDArray[Any], at: NDArray[Any], columns: list[str],
     axes.set_xlim(where[0] - 0.5, where[-1] + 0.5)
     axes.set_ylim(at[-1] + 0.5, at[0] - 0.5)
     axes.set_xticks(where, columns, rotation=90, fontsize=6.0)
-    axes.set_yticks(at, labels, fontsize=6.0, linespacing=0.9)
+    axes.set_yticks(at, labels, linespacing=0.95)
+    for text in axes.get_yticklabels():
+        text.set_fontsize(min(6.0, 10.0 / (1 + text.get_text().count("\n"))))
     axes.get_xticklabels()[0].set_fontweight("bold")
     axes.tick_params(length=0.0, pad=2.0)
     for spine in axes.spines.values():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sigshift as ss
 from naive_detectors import (
     NaiveAdwin,
     NaiveCusum,
@@ -19,7 +20,6 @@ from naive_detectors import (
     inverse,
     two_means,
 )
-import sigshift as ss
 from sigshift.checks import InvalidInput
 from sigshift.detectors import hull
 from sigshift.kernel import kernel

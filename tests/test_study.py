@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,12 +17,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import sigshift as ss
 from sigshift import cli
 from sigshift.environments.suite import SUITE
+from sigshift.policy import definition
 from sigshift.report.heatmap import ratio_text, regret_heat_map
+from sigshift.simulation import knowledge
 from sigshift.study import complete, measure, results
 from sigshift.study.analyse import Results
 from sigshift.study.run import _mixed
 from sigshift.study.spec import HORIZONS, Cell, Spec, blocks, entrant, instance, spec
-from sigshift.study.store import Row, Store, digest, version
+from sigshift.study.store import Row, Store, _origins, digest, version
 from sigshift.testing import write_skeleton
 
 SIGSHIFT = [sys.executable, "-m", "sigshift"]
@@ -131,6 +134,14 @@ def test_the_version_follows_what_a_policy_imports(tmp_path):
         seen.append(version(entrant(str(tmp_path / "mine.py"))))
     assert seen[0] == seen[1] != seen[2]
     assert version(entrant("ucb1")) != version(entrant("ucb1(exploration=0.1)")) != version(entrant("uniform"))
+
+
+def test_the_version_of_a_policy_in_memory_is_that_of_its_text_and_its_parts():
+    part = SimpleNamespace(__name__="part", __file__="part.py")
+    assembled = SimpleNamespace(__name__="made", base=part, PARTS={"base": "policy"})
+    meta = definition("meta")
+    assert list(_origins(assembled, "meta")) == [(meta.__name__, meta.__file__), ("part", "part.py")]
+    assert list(_origins(meta, "meta")) == [(meta.__name__, meta.__file__)]
 
 
 def test_an_environment_with_another_definition_is_another(monkeypatch):
@@ -357,6 +368,7 @@ def test_entrants():
     assert not entrant("oracle").tuning_free
     assert entrant("meta(c0=0.3)").tuning_free
     assert entrant("ucb1").told == "nothing"
+    assert [knowledge(name) for name in ("changes", "base_switches", "exchanges")] == ["changes", "switches", ""]
     env = instance("suite-glr3", 2_000, 4)
     assert dict(told.on(env).params) == {"switches": 4}
     assert plain.on(env) is plain.policy

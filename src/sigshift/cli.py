@@ -355,7 +355,6 @@ def _bench_speed(options: Any) -> None:
 
 def _bench_regret(options: Any) -> None:
     from sigshift.policy import names
-    from sigshift.report.heatmap import regret_heat_map
     from sigshift.study import measure
     from sigshift.study.spec import HORIZONS, SEEDS, spec
 
@@ -366,6 +365,8 @@ def _bench_regret(options: Any) -> None:
     pictures = []
     for one in found:
         if not options.no_plot:
+            from sigshift.report.heatmap import regret_heat_map
+
             pictures.append(str(Path(options.out, f"regret-{one.horizon}.{options.format}")))
             regret_heat_map(one, pictures[-1])
     if options.json:

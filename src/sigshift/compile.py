@@ -121,14 +121,18 @@ def fingerprint(files: list[Path]) -> str:
 
 def essence(files: Iterable[Path]) -> str:
     """A hash of what the files do: of their code without comments, docstrings, layout and what cards say of it."""
-    digest = hashlib.sha256()
-    for path in sorted(files, key=lambda path: (path.name, str(path))):
-        tree = ast.parse(path.read_bytes())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                node.body = [part for part in node.body if not _said(part)]
-        digest.update(ast.dump(tree).encode())
-    return digest.hexdigest()
+    found = sorted(_essence(path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+    return hashlib.sha256(" ".join(found).encode()).hexdigest()
+
+
+@functools.cache
+def _essence(path: Path, changed: int, size: int) -> str:
+    """That of one file, as it is now."""
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _said(part)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
 def _said(node: ast.stmt) -> bool:
@@ -156,6 +160,7 @@ def _cached_loop(module: ModuleType, origin: Path) -> ModuleType | None:
     return _placed(module.__name__.rsplit(".", 1)[-1], files, _text(module, CACHED))
 
 
+@functools.cache
 def loop_files() -> list[Path]:
     """What the loop depends on besides the policy; the one that it is written with is only a stand-in."""
     files = dependencies(Path(__file__).parent / "loop.py")

@@ -305,8 +305,13 @@ def told(made: Policy) -> str:
     if "horizon" in made.needs:
         said = dict(made.params).get("horizon")
         known.append("horizon" if said is None else f"horizon {said}")
-    known += [f"{key}={value}" for key, value in made.params if key in KNOWLEDGE]
+    known += [f"{key}={value}" for key, value in made.params if knowledge(key)]
     return ", ".join(known) or "nothing"
+
+
+def knowledge(parameter: str) -> str:
+    """What a parameter of a policy or one of its parts says about the environment, or nothing."""
+    return next((known for known in KNOWLEDGE if parameter == known or parameter.endswith(f"_{known}")), "")
 
 
 def distinct_policies(policies: Any) -> list[Policy]:

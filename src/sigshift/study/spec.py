@@ -12,7 +12,7 @@ from sigshift.environments import env
 from sigshift.environments.registry import ENTRIES
 from sigshift.environments.suite import LEAST_HORIZON, SUITE
 from sigshift.policy import Policy, policy
-from sigshift.simulation import KNOWLEDGE, told
+from sigshift.simulation import KNOWLEDGE, knowledge, told
 
 HORIZONS = (20_000, 100_000, 1_000_000)
 SEEDS = (0, 20)
@@ -47,7 +47,7 @@ class Entrant:
     @property
     def tuning_free(self) -> bool:
         """Whether it is told nothing but the horizon."""
-        knows = any(key in KNOWLEDGE and value is not None for key, value in self.policy.params)
+        knows = any(knowledge(key) and value is not None for key, value in self.policy.params)
         return not (self.truths or knows or "environment" in self.policy.needs)
 
     def on(self, instance: Environment) -> Policy:
@@ -57,7 +57,7 @@ class Entrant:
         from sigshift.analysis.phases import phases
 
         found = phases(instance)
-        return policy(self.policy, **{name: getattr(found, name) for name in self.truths})
+        return policy(self.policy, **{name: getattr(found, knowledge(name)) for name in self.truths})
 
 
 class Cell(NamedTuple):
@@ -135,7 +135,7 @@ def entrant(thing: Any) -> Entrant:
     truths = []
     for key, value in _keywords(thing, rest):
         if isinstance(value, ast.Name) and value.id == TRUTH:
-            if key not in KNOWLEDGE:
+            if not knowledge(key):
                 raise refuse(f"parameter {key!r}", f"has no truth; only {', '.join(KNOWLEDGE)} have", thing, "Set it.")
             truths.append(key)
         else:

@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from sigshift.checks import InvalidInput, refuse
 from sigshift.compile import dependencies, essence, loop_files
 from sigshift.environment import Environment
 from sigshift.files import write_atomically
+from sigshift.policy import definition
 from sigshift.study.spec import Cell, Entrant, file_name, instance
 
 FORMAT = 1
@@ -118,16 +120,25 @@ def _check(facts: dict[str, Any]) -> str:
 
 def version(entrant: Entrant) -> str:
     """What a policy's results depend on: its parameters and the code that it runs, its own and what that imports."""
-    module = entrant.policy.module
-    return _version(entrant.label, str(module.__file__), module.__name__)
+    return _version(entrant.label, tuple(_origins(entrant.policy.module, entrant.policy.name)))
 
 
 @functools.cache
-def _version(label: str, file: str, module: str) -> str:
-    """The version of one loaded module: a user's file that was edited is loaded under another name."""
-    origin = Path(file)
-    files = {*dependencies(origin, origin.parent), *loop_files()}
+def _version(label: str, origins: tuple[tuple[str, str], ...]) -> str:
+    """The version of loaded modules, (name, file): a user's file that was edited is loaded under another name."""
+    files = set(loop_files())
+    for _, file in origins:
+        files.update(dependencies(Path(file), Path(file).parent))
     return hashlib.sha256(f"{label} {essence(files)}".encode()).hexdigest()[:12]
+
+
+def _origins(module: ModuleType, name: str) -> Iterable[tuple[str, str]]:
+    """The module of a policy and its file; of one that was assembled in memory, that of its text and of its parts."""
+    if getattr(module, "__file__", None):
+        yield module.__name__, str(module.__file__)
+        return
+    for one in (definition(name), *(getattr(module, part) for part in getattr(module, "PARTS", ()))):
+        yield one.__name__, str(one.__file__)
 
 
 @functools.cache

@@ -214,7 +214,7 @@ def _add_bench_regret(kinds: Any) -> None:
         "Every run is stored in a folder, so that it can be stopped at any time and started again, and only what is "
         "new is played: other policies, environments, horizons or seeds, and a policy whose code has changed. A policy "
         "may have parameters, in quotes; one of changes, switches and variation can be told the truth about each "
-        "environment. Those below 5000 are the seeds to tune on, 5000 to 5099 those to report."
+        "environment. Tune on seeds below 5000, report on those from 5000 to 5099."
     )
     examples = (
         "sigshift bench regret --policies ucb1 exp3s --envs drop blips --horizons 2e4 --seeds 0 2",
@@ -224,7 +224,13 @@ def _add_bench_regret(kinds: Any) -> None:
     made.add_argument("--policies", metavar="POLICY", nargs="+", help="names or files (all built-in ones)")
     made.add_argument("--envs", metavar="ENV", nargs="+", help="environments of the suite (all 21)")
     made.add_argument("--horizons", metavar="T", type=_count, nargs="+", help="rounds (2e4 1e5 1e6)")
-    made.add_argument("--seeds", metavar=("FIRST", "COUNT"), type=_count, nargs=2, help="one per instance (0 20)")
+    made.add_argument(
+        "--seeds",
+        metavar=("FIRST", "COUNT"),
+        type=_count,
+        nargs=2,
+        help="an instance of each environment per seed (0 20)",
+    )
     made.add_argument("--reference", metavar="POLICY", help="compare with this one, too (glr_kl_ucb if it plays)")
     made.add_argument(
         "--out", metavar="FOLDER", default="sigshift-regret", help="for results and pictures (%(default)s)"

@@ -7,10 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from sigshift.analysis.phases import phases
 from sigshift.checks import InvalidInput
 from sigshift.environment import Environment
 from sigshift.environments import env, envs
 from sigshift.environments.registry import ENTRIES, entry
+from sigshift.environments.suite import SUITE
 
 SIZES = {
     "pb1": (3, 20_000),
@@ -31,8 +33,24 @@ SIZES = {
     "stationary": (5, 100_000),
     "many-arms": (50, 100_000),
     "ctr": (10, 1_000_000),
+    "suite-stat10": (10, 100_000),
+    "suite-glr3": (3, 100_000),
+    "suite-glr5": (5, 100_000),
+    "suite-drop": (10, 100_000),
+    "suite-riser": (10, 100_000),
+    "suite-benign-joint": (10, 100_000),
+    "suite-benign-losers": (10, 100_000),
+    "suite-blips": (10, 100_000),
+    "suite-fewsig": (10, 100_000),
+    "suite-sinus": (5, 100_000),
+    "suite-rwalk": (5, 100_000),
+    "suite-hard": (5, 100_000),
+    "suite-adv-det": (5, 100_000),
+    "suite-k50": (50, 100_000),
+    "suite-ctr": (10, 100_000),
 }
-SEEDED = ["random-piecewise", "losers", "drift", "hard", "many-arms", "ctr"]
+OWN = [name for name in SIZES if name.startswith("suite-")]
+SEEDED = ["random-piecewise", "losers", "drift", "hard", "many-arms", "ctr", *OWN]
 HUGE = 10**8
 
 
@@ -66,7 +84,7 @@ def test_every_entry(name):
     environment = env(name)
     assert (environment.arms, environment.horizon) == SIZES[name]
     assert environment.name == name
-    assert environment.law == ("deterministic" if name == "adversarial" else "bernoulli")
+    assert environment.law == ("deterministic" if name in ("adversarial", "suite-adv-det") else "bernoulli")
     means = environment.means(0, min(environment.horizon, 50_000))
     assert means.min() >= 0.0
     assert means.max() <= 1.0
@@ -258,6 +276,177 @@ def test_shifts_to_another_best_arm(name, low, high, best):
         assert ordered[:, -2].max() <= high
 
 
+# The suite.
+
+
+def suite(name, horizon=100_000, seed=0):
+    return env(name, horizon=horizon, **({"seed": seed} if "seed" in ENTRIES[name].defaults else {}))
+
+
+def sorted_rows(means):
+    """The means of each segment in descending order."""
+    return -np.sort(-np.asarray(means), axis=1)
+
+
+def test_the_suite_is_all_of_its_own_and_six_more():
+    assert set(SUITE) == {*OWN, "pb1", "pb2", "pb3", "pb4", "random-piecewise", "season"}
+    assert len(SUITE) == 21
+
+
+SIGNIFICANT = {  # at 20,000, 100,000 and 1,000,000 rounds, whatever the seed
+    "suite-stat10": (0, 0, 0),
+    "suite-glr3": (4, 4, 4),
+    "suite-drop": (2, 2, 2),
+    "suite-riser": (1, 1, 1),
+    "suite-benign-joint": (0, 0, 0),
+    "suite-benign-losers": (0, 0, 0),
+    "suite-blips": (0, 0, 98),
+    "suite-fewsig": (3, 3, 12),
+    "suite-adv-det": (5, 5, 5),
+    "suite-k50": (5, 5, 5),
+    "suite-ctr": (0, 1, 3),
+    "pb1": (2, 2, 2),
+    "pb2": (1, 1, 1),
+    "pb3": (2, 2, 2),
+    "pb4": (1, 1, 1),
+    "season": (0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("name", SIGNIFICANT)
+def test_how_many_shifts_of_the_suite_are_significant(name):
+    for horizon, shifts in zip((20_000, 100_000, 1_000_000), SIGNIFICANT[name], strict=True):
+        for seed in (0, 7) if horizon < 1_000_000 else (3,):
+            assert phases(suite(name, horizon, seed)).significant == shifts
+
+
+@pytest.mark.parametrize("name", SUITE)
+def test_the_suite_scales_with_its_horizon(name):
+    """The same picture at every horizon: the means at a share of the rounds are the same, but for a round or two."""
+    if name == "suite-rwalk":
+        return
+    shares = np.arange(0.0043, 1.0, 0.0091)
+    long, short = (suite(name, horizon, 5) for horizon in (970_000, 97_000))
+    if name == "suite-adv-det":  # whose wave is counted in rounds
+        shares = np.round(shares * 1_000) / 1_000
+    for share in shares:
+        a, b = long.mean(int(share * 970_000)), short.mean(int(share * 97_000))
+        np.testing.assert_allclose(a - a.mean(), b - b.mean(), atol=1e-4)
+
+
+def test_suite_stationary_drop_and_riser():
+    starts, means = suite("suite-stat10", seed=3).segments()
+    assert starts.tolist() == [0]
+    assert sorted_rows(means).tolist() == [[0.6, 0.5, 0.5, 0.5, 0.4, 0.4, 0.4, 0.3, 0.3, 0.2]]
+    starts, means = suite("suite-drop", 20_000, 3).segments()
+    assert starts.tolist() == [0, 8_000, 14_000]
+    best, second = np.argsort(-means[0])[:2]
+    assert sorted_rows(means[:1]).tolist() == [[0.8, 0.6, 0.5] + [0.2] * 7]
+    assert means[:, best].tolist() == [0.8, 0.3, 0.3]
+    assert means[:, second].tolist() == [0.6, 0.6, 0.3]
+    riser = suite("suite-riser", 40_000, 3)
+    assert sorted_rows([riser.mean(0), riser.mean(10_000)])[:, :2].tolist() == [[0.6, 0.3]] * 2
+    assert sorted_rows([riser.mean(20_000)])[0, :3] == pytest.approx([0.6, 0.6, 0.3])
+    assert sorted_rows([riser.mean(30_000), riser.mean(39_999)])[:, :3] == pytest.approx(
+        np.tile([0.9, 0.6, 0.3], (2, 1))
+    )
+
+
+def test_suite_glr():
+    wanted = sorted(["0.5 0.5 0.5 0.3 0.6", "0.4 0.4 0.4 0.8 0.3", "0.3 0.7 0.2 0.4 0.4"])
+    for seed in range(40):
+        starts, means = suite("suite-glr3", 20_000, seed).segments()
+        assert np.abs(starts[1:] - [4_000, 8_000, 12_000, 16_000]).max() <= 1_000
+        assert sorted(" ".join(map(str, column)) for column in means.T) == wanted
+        starts, means = suite("suite-glr5", 20_000, seed).segments()
+        assert len(starts) == 6
+        ordered = sorted_rows(means)
+        assert (ordered[:, 0] - ordered[:, 1] >= 0.1).all()
+        assert ordered.min() >= 0.1
+        assert ordered.max() <= 0.9
+    assert len({tuple(suite("suite-glr3", seed=seed).segments()[1][0]) for seed in range(40)}) == 6
+    assert len(suite("suite-glr5", 1_000).segments()[0]) == 6
+
+
+def test_suite_benign():
+    starts, means = suite("suite-benign-joint", seed=3).segments()
+    assert (np.diff(starts) == 500).all()
+    gaps = means.max(axis=1, keepdims=True) - means
+    np.testing.assert_allclose(gaps, np.tile(gaps[0], (200, 1)), atol=1e-12)
+    assert sorted_rows(0.5 - gaps[:1])[0] == pytest.approx([0.5, 0.4, 0.4, 0.35, 0.35, 0.3, 0.3, 0.25, 0.25, 0.2])
+    assert means.max(axis=1).min() >= 0.3
+    assert 0.8 < means.max() <= 0.9
+    starts, means = suite("suite-benign-losers", seed=3).segments()
+    assert (np.diff(starts) == 500).all()
+    ordered = sorted_rows(means)
+    assert (ordered[:, 0] == 0.7).all()
+    assert ordered[:, 1].max() <= 0.6
+    assert ordered[:, -1].min() >= 0.1
+    assert len(set(means.argmax(axis=1))) == 1
+
+
+def test_suite_blips_and_few_significant_shifts():
+    starts, means = suite("suite-blips", seed=3).segments()
+    assert len(starts) == 99
+    assert (starts[1::2] == 2_000 * np.arange(1, 50)).all()
+    assert (starts[2::2] - starts[1::2] == 200).all()
+    assert sorted_rows(means[::2]).tolist() == [[0.6] + [0.45] * 9] * 50
+    assert sorted_rows(means[1::2]).tolist() == [[0.7, 0.6] + [0.45] * 8] * 49
+    assert len(set(means[1::2].argmax(axis=1))) == 9
+    environment = suite("suite-fewsig", seed=3)
+    starts, means = environment.segments()
+    assert (starts == 1_000 * np.arange(100)).all()
+    assert switches(means) == 99
+    assert sorted_rows(means)[:, :3].tolist() == [[0.62, 0.6, 0.3]] * 100
+    found = phases(environment).starts[1:]
+    assert (found - np.array([30_000, 50_000, 75_000]) < 200).all()
+
+
+def test_suite_waves_and_walks():
+    means = suite("suite-sinus", 10_000, 3).means()
+    assert switches(means) == 10
+    np.testing.assert_allclose(means.mean(axis=0), 0.5, atol=1e-9)
+    np.testing.assert_allclose([means.min(axis=0), means.max(axis=0)], [[0.2] * 5, [0.8] * 5], atol=1e-6)
+    np.testing.assert_allclose(means[:5_000], means[5_000:], atol=1e-12)
+    means = suite("suite-adv-det", 9_700, 3).means()
+    assert sorted_rows(means[[0]])[0] == pytest.approx([0.55, 0.4875, 0.425, 0.3625, 0.3])
+    assert switches(means) == 5
+    wave = means.mean(axis=1) - 0.425
+    np.testing.assert_allclose(wave, 0.25 * np.sin(2 * np.pi * np.arange(9_700) / 97), atol=1e-12)
+    best = means.argmax(axis=1)
+    assert len(set(best)) == 2
+    assert np.flatnonzero(np.diff(best)).tolist() == [1616, 3233, 4849, 6466, 8083]
+    for horizon, steps in ((4_000, 4_000), (1_000_000, 10_000)):
+        starts, means = suite("suite-rwalk", horizon, 3).segments()
+        assert len(starts) == steps
+        assert means.min() >= 0.1
+        assert means.max() <= 0.9
+        ways = np.diff(means, axis=0)
+        # The deviation of n normal numbers strays by sd / sqrt(2 n): 4.9 of these, false alarm 1e-6. Mirrors take
+        # part of a few steps away.
+        assert abs(ways.std() * np.sqrt(steps) - 0.8) < 4.9 * 0.8 / np.sqrt(2 * ways.size) + 0.01
+
+
+def test_suite_redrawn():
+    starts, means = suite("suite-hard", seed=3).segments()
+    assert (np.diff(starts) == 100).all()
+    assert means.shape == (1_000, 5)
+    assert abs(means.mean() - 0.5) < 4.9 * np.sqrt(1 / 12 / 5_000)  # false alarm 1e-6
+    for seed in range(5):
+        starts, means = suite("suite-k50", 12_000, seed).segments()
+        assert starts.tolist() == [0, 2_000, 4_000, 6_000, 8_000, 10_000]
+        assert (sorted_rows(means)[:, 0] == 0.8).all()
+        assert sorted_rows(means)[:, 1].max() <= 0.6
+        assert means.min() >= 0.1
+        assert switches(means) == 5
+        starts, means = suite("suite-ctr", 12_000, seed).segments()
+        assert starts.tolist() == [0, 3_000, 6_000, 9_000]
+        assert (sorted_rows(means)[:, 0] == 0.03).all()
+        assert sorted_rows(means)[:, 1].max() <= 0.015
+        assert means.min() >= 0.005
+        assert switches(means) == 3
+
+
 def test_the_table():
     table = envs()
     assert list(table.columns) == ["name", "arms", "horizon", "source", "shows", "parameters"]
@@ -311,6 +500,8 @@ REFUSALS = {
     "count": (lambda: env("blips", count=0), r"count must be"),
     "length": (lambda: env("blips", length=5000), r"horizon must be"),
     "first": (lambda: env("adversarial", first=0), r"first must be"),
+    "suite horizon": (lambda: env("suite-drop", horizon=999), r"horizon must be a whole number of at least 1000"),
+    "suite seed": (lambda: env("suite-drop", seed=-1), r"seed must be"),
     "means": (lambda: env("stationary", means=[0.1, 2]), r"means \(segment 0, arm 1\)"),
     "means of one arm": (lambda: env("stationary", means=[0.1]), r"means must have 2 to 65535 arms"),
     "means of a number": (lambda: env("stationary", means=0.1), r"means must have two dimensions"),

@@ -19,6 +19,7 @@ from sigshift.checks import InvalidInput
 
 if TYPE_CHECKING:
     from sigshift.analysis.phases import Phases
+    from sigshift.study.analyse import Results
 
 OUR_FAULT, USERS_FAULT, STOPPED, BROKEN_PIPE = 1, 2, 130, 141
 SHOWN_PHASES = 40
@@ -178,10 +179,25 @@ def _add_check(commands: Any) -> None:
 
 
 def _add_bench(commands: Any) -> None:
+    about = "measure the time per round of policies on this machine, or their regret"
+    more = f"Alone it is `sigshift bench speed`. {_SPEED}"
+    made = _command(commands, "bench", _bench_speed, about, more, "sigshift bench --policies ucb1 exp3s --runs 2")
+    _speed_options(made)
+    kinds = made.add_subparsers(title="kinds", metavar="KIND")
+    _add_bench_speed(kinds)
+    _add_bench_regret(kinds)
+
+
+_SPEED = "On one core, the whole loop: choice, reward, update, exact regret; compiling is not counted."
+
+
+def _add_bench_speed(kinds: Any) -> None:
     about = "measure the time per round of policies on this machine"
-    more = "On one core, the whole loop: choice, reward, update, exact regret; compiling is not counted."
-    examples = ("sigshift bench --policies ucb1 exp3s --runs 2", "sigshift bench --arms 3 --output json")
-    made = _command(commands, "bench", _bench, about, more, *examples)
+    made = _command(kinds, "speed", _bench_speed, about, _SPEED, "sigshift bench speed --arms 3 --output json")
+    _speed_options(made)
+
+
+def _speed_options(made: argparse.ArgumentParser) -> None:
     made.add_argument("--policies", metavar="POLICY", nargs="+", help="names or files (all built-in ones)")
     made.add_argument("--horizon", metavar="T", type=_count, default=200_000, help="rounds (%(default)s)")
     made.add_argument("--arms", metavar="K", type=_count, default=10, help="arms (%(default)s)")
@@ -190,6 +206,41 @@ def _add_bench(commands: Any) -> None:
     )
     made.add_argument("--output", choices=["table", "json"], default="table", help="(%(default)s)")
     made.add_argument("--json", action="store_const", const="json", dest="output", help="the same as --output json")
+
+
+def _add_bench_regret(kinds: Any) -> None:
+    about = "measure the regret of policies on the public suite"
+    more = (
+        "Every run is stored in a folder, so that it can be stopped at any time and started again, and only what is "
+        "new is played: other policies, environments, horizons or seeds, and a policy whose code has changed. A policy "
+        "may have parameters, in quotes; one of changes, switches and variation can be told the truth about each "
+        "environment. Tune on seeds below 5000, report on those from 5000 to 5099."
+    )
+    examples = (
+        "sigshift bench regret --policies ucb1 exp3s --envs drop blips --horizons 2e4 --seeds 0 2",
+        "sigshift bench regret --policies ucb1 'exp3s(switches=truth)' --envs pb1 --horizons 2e4 --json",
+    )
+    made = _command(kinds, "regret", _bench_regret, about, more, *examples)
+    made.add_argument("--policies", metavar="POLICY", nargs="+", help="names or files (all built-in ones)")
+    made.add_argument("--envs", metavar="ENV", nargs="+", help="environments of the suite (all 21)")
+    made.add_argument("--horizons", metavar="T", type=_count, nargs="+", help="rounds (2e4 1e5 1e6)")
+    made.add_argument(
+        "--seeds",
+        metavar=("FIRST", "COUNT"),
+        type=_count,
+        nargs=2,
+        help="an instance of each environment per seed (0 20)",
+    )
+    made.add_argument("--reference", metavar="POLICY", help="compare with this one, too (glr_kl_ucb if it plays)")
+    made.add_argument(
+        "--out", metavar="FOLDER", default="sigshift-regret", help="for results and pictures (%(default)s)"
+    )
+    made.add_argument("--jobs", metavar="N", type=_count, help="cores to use (all)")
+    made.add_argument(
+        "--format", choices=["png", "pdf", "svg"], default="png", help="of the heat maps, one per horizon (%(default)s)"
+    )
+    made.add_argument("--no-plot", action="store_true", help="draw no heat maps")
+    made.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _count(text: str) -> int:
@@ -285,7 +336,7 @@ def _check(options: Any) -> None:
     print(f"{options.policy}: passes all tests of a policy.")
 
 
-def _bench(options: Any) -> None:
+def _bench_speed(options: Any) -> None:
     from sigshift.environment import Environment
     from sigshift.policy import names
     from sigshift.simulation import simulate
@@ -306,6 +357,32 @@ def _bench(options: Any) -> None:
     print(f"{arms} arms, {options.horizon:,} rounds, median of {options.runs} runs on one core\n")
     lines = [(row["policy"], f"{row['ns_per_round']:,.1f}", f"{1e3 / row['ns_per_round']:,.1f}") for row in rows]
     _print_table(("policy", "ns per round", "million rounds/s"), lines, "<>>")
+
+
+def _bench_regret(options: Any) -> None:
+    from sigshift.policy import names
+    from sigshift.study import measure
+    from sigshift.study.spec import HORIZONS, SEEDS, spec
+
+    chosen = options.policies or [name for name in names() if name != "auto"]
+    seeds = SEEDS if options.seeds is None else tuple(options.seeds)
+    study = spec(chosen, options.envs, options.horizons or HORIZONS, seeds)
+    found = measure(study, options.out, options.reference, options.jobs, say=_on_the_side)
+    pictures = []
+    for one in found:
+        if not options.no_plot:
+            from sigshift.report.heatmap import regret_heat_map
+
+            pictures.append(str(Path(options.out, f"regret-{one.horizon}.{options.format}")))
+            regret_heat_map(one, pictures[-1])
+    if options.json:
+        facts = {"version": __version__, "pictures": pictures, "horizons": [one.to_dict() for one in found]}
+        print(json.dumps(facts, indent=2))
+        return
+    for one in found:
+        _print_regret(one)
+    for picture in pictures:
+        print(f"picture: {picture}")
 
 
 # Printing: plain text, so that a pipe gets what a terminal shows.
@@ -377,6 +454,73 @@ def _print_phases(file: str, found: "Phases", names: Sequence[str]) -> None:
     _print_table(("what changes", "", "count"), counts, "<<>")
     print()
     _print_table(("rate of regret", "up to constants and logarithms", ""), _rates(found), "<<>")
+
+
+def _print_regret(found: "Results") -> None:
+    rows = found.summary().to_dict("records")
+    named = {row["policy"]: row["policy"] + "*" * (not row["tuning_free"]) for row in rows}
+    seeds = f"seed{'s' * (len(found.seeds) > 1)} {found.seeds[0]:,}"
+    seeds += f" to {found.seeds[-1]:,}" if len(found.seeds) > 1 else ""
+    environments = f"{len(found.environments)} environment{'s' * (len(found.environments) > 1)}"
+    print(f"T = {found.horizon:,}: {environments}, {seeds} ({found.purpose})\n")
+    head = ["policy", "over best", "90 % interval", "worst", "on", "q95", "restarts", "ns per round"]
+    lines = [
+        [
+            named[row["policy"]],
+            f"{row['over_best']:.3f}",
+            f"{row['over_best_low']:.3f} to {row['over_best_high']:.3f}",
+            f"{row['worst']:.2f}",
+            row["worst_on"],
+            f"{row['q95']:.2f}",
+            f"{row['restarts']:,.1f}",
+            f"{row['ns_per_round']:,.1f}",
+        ]
+        for row in rows
+    ]
+    _print_parts(head, lines, "<>>><>>>")
+    if found.reference is not None:
+        head = ["policy", f"over {found.reference}", "90 % interval", "worst", "on"]
+        lines = [
+            [
+                named[row["policy"]],
+                f"{row['over_reference']:.3f}",
+                f"{row['over_reference_low']:.3f} to {row['over_reference_high']:.3f}",
+                f"{row['reference_worst']:.2f}",
+                row["reference_worst_on"],
+            ]
+            for row in rows
+        ]
+        print()
+        _print_parts(head, lines, "<>>><")
+    print("\nregret over the best tuning-free policy's:\n")
+    ratios = dict(zip(found.policies, found.over_best(), strict=True))
+    lines = [
+        [name.removeprefix("suite-"), f"{regret:,.0f}", best, *(f"{ratios[policy][i]:.2f}" for policy in named)]
+        for i, (name, (best, regret)) in enumerate(zip(found.environments, found.best(), strict=True))
+    ]
+    _print_parts(["environment", "regret", "of the best", *named.values()], lines, "<><" + ">" * len(named))
+    print()
+    for row in rows:
+        if not row["tuning_free"]:
+            told = f"* {row['policy']} is told more than the horizon: {row['told']}"
+            print(textwrap.fill(told, _width(), subsequent_indent="  "))
+    print()
+
+
+def _print_parts(head: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> None:
+    """A table; what is too wide for the terminal goes below, with the first column again."""
+    lines = [head, *rows]
+    widths = [2 + max(len(line[i]) for line in lines) for i in range(len(head))]
+    first = 1
+    while first < len(head):
+        last = first + 1
+        while last < len(head) and widths[0] - 2 + sum(widths[first : last + 1]) <= _width():
+            last += 1
+        if first > 1:
+            print()
+        part = [[line[0], *line[first:last]] for line in lines]
+        _print_table(part[0], part[1:], sides[0] + sides[first:last])
+        first = last
 
 
 def _rates(found: "Phases") -> list[tuple[str, str, str]]:

@@ -18,7 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -30,6 +30,7 @@ CROWDED = "@kernel\ndef crowded(p, s):  # replaced where the policy's state can 
 CACHED = "from sigshift.kernel import cached_kernel as entry\n"
 UNCACHED = "from sigshift.kernel import kernel as entry\n"
 KEPT_DAYS = 60
+CARD = ("PAPER", "GUARANTEE", "TOLD")
 NOISE = ("Failed in", "During", "raised from", "-", "There are", ">>>")
 
 
@@ -118,6 +119,29 @@ def fingerprint(files: list[Path]) -> str:
     return digest.hexdigest()[:20]
 
 
+def essence(files: Iterable[Path]) -> str:
+    """A hash of what the files do: of their code without comments, docstrings, layout and what cards say of it."""
+    found = sorted(_essence(path, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+    return hashlib.sha256(" ".join(found).encode()).hexdigest()
+
+
+@functools.cache
+def _essence(path: Path, changed: int, size: int) -> str:
+    """That of one file, as it is now."""
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _said(part)]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _said(node: ast.stmt) -> bool:
+    """Whether a statement only tells a reader something."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant)
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in CARD
+
+
 def dependencies(root: Path, folder: Path | None = None) -> list[Path]:
     """``root`` and every file it imports, however indirectly, that is sigshift's or the user's own."""
     found: dict[Path, None] = {}
@@ -132,9 +156,15 @@ def dependencies(root: Path, folder: Path | None = None) -> list[Path]:
 
 
 def _cached_loop(module: ModuleType, origin: Path) -> ModuleType | None:
-    here = Path(__file__).parent
-    files = dependencies(origin, origin.parent) + dependencies(here / "loop.py")
+    files = dependencies(origin, origin.parent) + loop_files()
     return _placed(module.__name__.rsplit(".", 1)[-1], files, _text(module, CACHED))
+
+
+@functools.cache
+def loop_files() -> list[Path]:
+    """What the loop depends on besides the policy; the one that it is written with is only a stand-in."""
+    files = dependencies(Path(__file__).parent / "loop.py")
+    return [path for path in files if path.parent.name != "policies"]
 
 
 @functools.cache

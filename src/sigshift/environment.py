@@ -45,7 +45,7 @@ class _Source(Protocol):
     arms: int
     horizon: int
 
-    def blocks(self, first: int, last: int, size: int) -> Iterator[Block]: ...
+    def blocks(self, first: int, last: int, size: int, keep: bool) -> Iterator[Block]: ...
 
     def describe(self) -> str: ...
 
@@ -60,7 +60,7 @@ class _Segments:
         self.means = _frozen(means)
         self.kind = kind
 
-    def blocks(self, first: int, last: int, size: int) -> Iterator[Block]:
+    def blocks(self, first: int, last: int, size: int, keep: bool) -> Iterator[Block]:
         """One block with all the segments that meet these rounds, clipped to them."""
         if first == last:
             return
@@ -92,9 +92,9 @@ class _Function:
     def __setstate__(self, state: tuple[MeanFunction, int, int]) -> None:
         self.__init__(*state)  # type: ignore[misc]
 
-    def blocks(self, first: int, last: int, size: int) -> Iterator[Block]:
+    def blocks(self, first: int, last: int, size: int, keep: bool) -> Iterator[Block]:
         """Blocks of ``size`` rounds."""
-        kept = self.horizon * self.arms <= KEPT_NUMBERS
+        kept = keep and self.horizon * self.arms <= KEPT_NUMBERS
         for low in range(first, last, size):
             high = min(low + size, last)
             means = self._kept()[low:high] if kept else self.evaluate(low, high)
@@ -231,20 +231,22 @@ class Environment:
         """The law as the kernels know it."""
         return LAWS[self.law]
 
-    def blocks(self, first: int = 0, last: int | None = None, size: int = BLOCK) -> Iterator[Block]:
+    def blocks(
+        self, first: int = 0, last: int | None = None, size: int = BLOCK, *, keep: bool = True
+    ) -> Iterator[Block]:
         """The means of the rounds ``first`` to ``last`` (not included; the horizon by default), as blocks.
 
         Where the means are in memory (segments, a matrix) there is one block; a function is evaluated for ``size``
-        rounds at a time.
+        rounds at a time. Without ``keep`` its means are not kept for a second pass, however few they are.
         """
         first, last = self._range(first, last)
-        return self._source.blocks(first, last, whole("size", size, 1, "Pass the rounds of a block."))
+        return self._source.blocks(first, last, whole("size", size, 1, "Pass the rounds of a block."), keep)
 
     def means(self, first: int = 0, last: int | None = None) -> Means:
         """The means [round, arm] of the rounds ``first`` to ``last`` (not included; the horizon by default)."""
         first, last = self._range(first, last)
         table = np.empty((last - first, self.arms))
-        for block in self._source.blocks(first, last, BLOCK):
+        for block in self._source.blocks(first, last, BLOCK, True):
             rows = np.repeat(block.means, np.diff(block.starts), axis=0)
             table[block.first - first : block.last - first] = rows
         return table
@@ -252,7 +254,7 @@ class Environment:
     def mean(self, t: int) -> Means:
         """The mean of each arm in round ``t``."""
         first = self._round(t)
-        return np.array(next(self._source.blocks(first, first + 1, 1)).means[0])
+        return np.array(next(self._source.blocks(first, first + 1, 1, True)).means[0])
 
     def segments(self) -> tuple[Rounds, Means] | None:
         """The starts and the means of a piecewise environment's segments; ``None`` for any other environment."""
@@ -278,7 +280,7 @@ class Environment:
         first, last = self._range(first, last)
         number, key = _run(run), _key(seed)
         table = np.empty((last - first, self.arms))
-        for block in self._source.blocks(first, last, BLOCK):
+        for block in self._source.blocks(first, last, BLOCK, True):
             out = table[block.first - first : block.last - first]
             fill(self.law_code, self.spread, block.starts, block.means, block.first, key, number, out)
         return table

@@ -27,6 +27,7 @@ from sigshift.progress import Progress
 from sigshift.rng import REWARD_DOMAIN, derive
 
 FORMAT = 1
+KNOWLEDGE = ("switches", "changes", "variation")  # parameters that say something about the environment
 NOTHING_INT = np.empty(0, np.int64)
 NOTHING_FLOAT = np.empty(0, np.float64)
 
@@ -203,11 +204,11 @@ def simulate(
     >>> bool(runs.regret("ucb1")[:, -1].mean() < runs.regret("uniform")[:, -1].mean())
     True
     """
-    chosen = _policies(policies)
+    chosen = distinct_policies(policies)
     env = as_environment(env)
     runs = whole("runs", runs, 1, "Pass how often each policy is to be played.", 2**32 - 1)
     seed = whole("seed", seed, 0, "Pass a whole number that is not negative.", 2**64 - 1)
-    jobs = whole("jobs", _cores() if jobs is None else jobs, 1, "Pass the number of cores to use.")
+    jobs = whole("jobs", cores() if jobs is None else jobs, 1, "Pass the number of cores to use.")
     points = _checkpoints(checkpoints, env.horizon)
     shape = (runs, points.size)
     regrets = {made.label: np.zeros(shape) for made in chosen}
@@ -218,13 +219,13 @@ def simulate(
 
         def task(made: Policy, run: int) -> None:
             row = regrets[made.label][run]
-            play, took = _run(made, env, seed, run, points, row, stop, bar)
+            play, took = play_run(made, env, seed, run, points, row, stop, bar)
             restarts[made.label][run] = len(play.restarts())
             nanoseconds[made.label][run] = took / env.horizon
 
         for made in chosen:
-            _warm(made, env)
-        _all_of([(task, made, run) for run in range(runs) for made in chosen], jobs, stop)
+            warm(made, env)
+        all_of([(task, made, run) for run in range(runs) for made in chosen], jobs, stop)
     return Runs(
         environment=env.name,
         arms=env.arms,
@@ -232,14 +233,14 @@ def simulate(
         seed=seed,
         checkpoints=points,
         policies=tuple(made.label for made in chosen),
-        told={made.label: _told(made) for made in chosen},
+        told={made.label: told(made) for made in chosen},
         regrets=regrets,
         restarts=restarts,
         nanoseconds=nanoseconds,
     )
 
 
-def _run(
+def play_run(
     made: Policy,
     env: Environment,
     seed: int,
@@ -248,12 +249,16 @@ def _run(
     row: NDArray[np.float64],
     stop: threading.Event,
     bar: Progress,
+    keep: bool = True,
 ) -> tuple[Play, int]:
-    """One run; fills ``row`` with the regret at the checkpoints. Returns the play and its time on the processor."""
+    """One run; fills ``row`` with the regret at the checkpoints. Returns the play and its time on the processor.
+
+    Without ``keep`` the means of a function are not kept for other runs.
+    """
     play = Play(made, env.arms, env.horizon, seed, run, env)
     key = derive(seed, REWARD_DOMAIN)
     regret, took, point = 0.0, 0, 0
-    for block in env.blocks():
+    for block in env.blocks(keep=keep):
         t = block.first
         while t < block.last and not stop.is_set():
             until = min(block.last, int(points[point]))
@@ -268,7 +273,7 @@ def _run(
     return play, took
 
 
-def _warm(made: Policy, env: Environment) -> None:
+def warm(made: Policy, env: Environment) -> None:
     """Compile (or load) the policy's loop before any clock runs and any thread needs it."""
     play = Play(made, env.arms, env.horizon, 0, 0, env)
     block = next(iter(env.blocks(0, 1)))
@@ -276,7 +281,8 @@ def _warm(made: Policy, env: Environment) -> None:
         play.simulate(0, 1, block, env.law_code, env.spread, derive(0, REWARD_DOMAIN), NOTHING_INT, NOTHING_FLOAT)
 
 
-def _all_of(tasks: list[tuple[Any, ...]], jobs: int, stop: threading.Event) -> None:
+def all_of(tasks: list[tuple[Any, ...]], jobs: int, stop: threading.Event) -> None:
+    """Do all tasks (a function with its arguments), so many at a time; the first exception stops the others."""
     if jobs == 1:
         for task, *arguments in tasks:
             task(*arguments)
@@ -293,17 +299,23 @@ def _all_of(tasks: list[tuple[Any, ...]], jobs: int, stop: threading.Event) -> N
             raise
 
 
-def _told(made: Policy) -> str:
+def told(made: Policy) -> str:
     """What the policy was told about the environment, for the reader of the result."""
     known = ["environment"] if "environment" in made.needs else []
     if "horizon" in made.needs:
         said = dict(made.params).get("horizon")
         known.append("horizon" if said is None else f"horizon {said}")
-    known += [f"{key}={value}" for key, value in made.params if key in ("switches", "changes", "variation")]
+    known += [f"{key}={value}" for key, value in made.params if knowledge(key)]
     return ", ".join(known) or "nothing"
 
 
-def _policies(policies: Any) -> list[Policy]:
+def knowledge(parameter: str) -> str:
+    """What a parameter of a policy or one of its parts says about the environment, or nothing."""
+    return next((known for known in KNOWLEDGE if parameter == known or parameter.endswith(f"_{known}")), "")
+
+
+def distinct_policies(policies: Any) -> list[Policy]:
+    """One policy or several, made and told apart by their labels."""
     several = isinstance(policies, Iterable) and not isinstance(policies, str | Policy)
     chosen = [policy(item) for item in (policies if several else [policies])]
     if not chosen:
@@ -341,5 +353,6 @@ def _checkpoints(wanted: int | str | Sequence[int], horizon: int) -> NDArray[np.
     return np.unique(np.array([*rounds, horizon], np.int64))
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

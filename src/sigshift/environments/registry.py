@@ -103,12 +103,31 @@ def scaled_starts(horizon: int, changes: ArrayLike, published_horizon: int) -> l
     return [0] + [int(change) * horizon // published_horizon for change in np.asarray(changes)]
 
 
-def numbers(seed: int, stream: int, *shape: int) -> NDArray[np.float64]:
-    """Uniform numbers on [0, 1) of a seed: raw words of Philox, which NumPy promises never to change."""
+def draws(seed: int, stream: int) -> Callable[..., NDArray[np.float64]]:
+    """A function of a shape: the next uniform numbers on [0, 1) of this seed and stream.
+
+    They are raw words of Philox, which NumPy promises never to change.
+    """
     whole("seed", seed, 0, "Pass a seed below 2 ** 64.", 2**64 - 1)
-    key = np.array([seed, stream], dtype=np.uint64)
-    words = np.random.Philox(key=key).random_raw(int(np.prod(shape)))
-    return np.asarray((words >> np.uint64(11)) * 2.0**-53, dtype=np.float64).reshape(shape)
+    words = np.random.Philox(key=np.array([seed, stream], dtype=np.uint64))
+
+    def draw(*shape: int) -> NDArray[np.float64]:
+        raw = words.random_raw(int(np.prod(shape)))
+        return np.asarray((raw >> np.uint64(11)) * 2.0**-53, dtype=np.float64).reshape(shape)
+
+    return draw
+
+
+def numbers(seed: int, stream: int, *shape: int) -> NDArray[np.float64]:
+    """The first numbers of :func:`draws`."""
+    return draws(seed, stream)(*shape)
+
+
+def other_arms(draws: NDArray[np.float64], arms: int) -> NDArray[np.int64]:
+    """An arm per draw, never the same twice in a row."""
+    jumps = 1 + np.floor(draws * (arms - 1)).astype(np.int64)
+    jumps[0] = int(draws[0] * arms)
+    return np.asarray(np.cumsum(jumps) % arms)
 
 
 def reflect(walk: NDArray[np.float64]) -> NDArray[np.float64]:

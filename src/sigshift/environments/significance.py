@@ -7,7 +7,7 @@ import numpy as np
 
 from sigshift.checks import real, whole
 from sigshift.environment import MOST_ARMS, Environment, Means, Rounds
-from sigshift.environments.registry import entry, equal_starts, numbers, reflect, rounds
+from sigshift.environments.registry import entry, equal_starts, numbers, other_arms, reflect, rounds
 
 SOURCE = "sigshift"
 LONG = 100_000
@@ -115,16 +115,9 @@ def hard(*, horizon: int = LONG, arms: int = 5, segments: int = 20, seed: int = 
     whole("segments", segments, 1, "Pass the number of segments.", 1_000_000)
     rounds(horizon, segments * 4)
     gap = min(0.5, 2.0 * np.sqrt(arms * segments / horizon))
-    best = _other_arms(numbers(seed, STREAM, segments), arms)
+    best = other_arms(numbers(seed, STREAM, segments), arms)
     means = 0.5 + gap * (best[:, np.newaxis] == np.arange(arms))
     return Environment.piecewise(equal_starts(horizon, segments), means, horizon)
-
-
-def _other_arms(draws: Means, arms: int) -> Rounds:
-    """An arm per draw, never the same twice in a row."""
-    jumps = 1 + np.floor(draws * (arms - 1)).astype(np.int64)
-    jumps[0] = int(draws[0] * arms)
-    return np.asarray(np.cumsum(jumps) % arms)
 
 
 @entry(SOURCE, law="deterministic")
@@ -158,7 +151,7 @@ def many_arms(*, horizon: int = LONG, arms: int = 50, shifts: int = 5, seed: int
     whole("shifts", shifts, 0, "Pass the number of shifts.", 10_000)
     draws = numbers(seed, STREAM, shifts + 1, arms + 1)
     means = 0.2 + 0.4 * draws[:, 1:]
-    means[np.arange(shifts + 1), _other_arms(draws[:, 0], arms)] = 0.8
+    means[np.arange(shifts + 1), other_arms(draws[:, 0], arms)] = 0.8
     return Environment.piecewise(equal_starts(rounds(horizon, shifts + 1), shifts + 1), means, horizon)
 
 
@@ -172,7 +165,7 @@ def ctr(*, horizon: int = 1_000_000, arms: int = 10, shifts: int = 4, seed: int 
     whole("shifts", shifts, 0, "Pass the number of shifts.", 10_000)
     draws = numbers(seed, STREAM, shifts + 1, arms + 1)
     means = 0.01 + 0.015 * draws[:, 1:]
-    means[np.arange(shifts + 1), _other_arms(draws[:, 0], arms)] = 0.03
+    means[np.arange(shifts + 1), other_arms(draws[:, 0], arms)] = 0.03
     return Environment.piecewise(equal_starts(rounds(horizon, shifts + 1), shifts + 1), means, horizon)
 
 

@@ -31,8 +31,13 @@ SIZES = {
     "stationary": (5, 100_000),
     "many-arms": (50, 100_000),
     "ctr": (10, 1_000_000),
+    "rotting": (2, 30_000),
+    "rotting-two": (2, 10_000),
+    "rotting-ten": (10, 25_000),
+    "brownian": (5, 100_000),
 }
-SEEDED = ["random-piecewise", "losers", "drift", "hard", "many-arms", "ctr"]
+LAWS = {"adversarial": "deterministic", "rotting": "normal", "rotting-two": "normal", "rotting-ten": "normal"}
+SEEDED = ["random-piecewise", "losers", "drift", "hard", "many-arms", "ctr", "brownian"]
 HUGE = 10**8
 
 
@@ -66,7 +71,7 @@ def test_every_entry(name):
     environment = env(name)
     assert (environment.arms, environment.horizon) == SIZES[name]
     assert environment.name == name
-    assert environment.law == ("deterministic" if name == "adversarial" else "bernoulli")
+    assert environment.law == LAWS.get(name, "bernoulli")
     means = environment.means(0, min(environment.horizon, 50_000))
     assert means.min() >= 0.0
     assert means.max() <= 1.0

@@ -48,9 +48,20 @@ SIZES = {
     "suite-adv-det": (5, 100_000),
     "suite-k50": (50, 100_000),
     "suite-ctr": (10, 100_000),
+    "rotting": (2, 30_000),
+    "rotting-two": (2, 10_000),
+    "rotting-ten": (10, 25_000),
+    "brownian": (5, 100_000),
+}
+LAWS = {
+    "adversarial": "deterministic",
+    "suite-adv-det": "deterministic",
+    "rotting": "normal",
+    "rotting-two": "normal",
+    "rotting-ten": "normal",
 }
 OWN = [name for name in SIZES if name.startswith("suite-")]
-SEEDED = ["random-piecewise", "losers", "drift", "hard", "many-arms", "ctr", *OWN]
+SEEDED = ["random-piecewise", "losers", "drift", "hard", "many-arms", "ctr", "brownian", *OWN]
 HUGE = 10**8
 
 
@@ -84,7 +95,7 @@ def test_every_entry(name):
     environment = env(name)
     assert (environment.arms, environment.horizon) == SIZES[name]
     assert environment.name == name
-    assert environment.law == ("deterministic" if name in ("adversarial", "suite-adv-det") else "bernoulli")
+    assert environment.law == LAWS.get(name, "bernoulli")
     means = environment.means(0, min(environment.horizon, 50_000))
     assert means.min() >= 0.0
     assert means.max() <= 1.0

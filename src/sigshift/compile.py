@@ -40,6 +40,7 @@ class Compiled(NamedTuple):
     ask: Callable[..., Any]
     tell: Callable[..., Any]
     play: Callable[..., Any]
+    play_rested: Callable[..., Any]
     crowded: Callable[..., Any] | None
 
 
@@ -55,7 +56,7 @@ def specialise(module: ModuleType) -> Compiled:
         loop.__dict__["__policy__"] = module
         exec(compile(_text(module, UNCACHED), f"<loop of {module.__name__}>", "exec"), loop.__dict__)
     crowded = getattr(module, "crowded", None)
-    return Compiled(loop.ask, loop.tell, loop.play, getattr(crowded, "py_func", crowded))
+    return Compiled(loop.ask, loop.tell, loop.play, loop.play_rested, getattr(crowded, "py_func", crowded))
 
 
 @contextlib.contextmanager

@@ -1,9 +1,12 @@
-"""Environments: the mean reward of every arm in every round, and the law of the rewards around it.
+"""Environments: the mean reward of every arm over time, and the law of the rewards around it.
 
-An environment is oblivious: it knows nothing of the policy. It is immutable data and light to build; the compiled
-code of :mod:`sigshift.laws` is loaded only when rewards are drawn.
+An environment's ``clock`` says which time. With ``"rounds"`` it is oblivious: it knows nothing of the policy. With
+``"pulls"`` its arms are rested: the mean of each depends on how often it was pulled itself, and wherever a round is
+spoken of below, that is the number of an arm's own pull. An environment is immutable data and light to build; the
+compiled code of :mod:`sigshift.laws` is loaded only when rewards are drawn.
 """
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -74,6 +77,30 @@ class _Segments:
     def describe(self) -> str:
         count = len(self.means)
         return f"{count:,} segment{'s' * (count > 1)}" if self.kind == "segments" else self.kind
+
+
+class _Pulls(_Segments):
+    """Means that depend on an arm's own pulls and never rise with them, in memory."""
+
+    def describe(self) -> str:
+        return f"rested: {super().describe()}"
+
+    @functools.cached_property
+    def levels(self) -> tuple[Means, Means, Means]:
+        """All means there are from the highest down, the rounds before the oracle comes to each, and its total then."""
+        means, times = self.means.ravel(), np.repeat(np.diff(self.starts), self.arms).astype(np.float64)
+        order = np.argsort(-means, kind="stable")
+        ends = np.cumsum(times[order])
+        count = int(np.searchsorted(ends, self.horizon)) + 1
+        level = means[order[:count]]
+        totals = np.cumsum(level * times[order[:count]])
+        return level, np.append(0.0, ends[: count - 1]), np.append(0.0, totals[: count - 1])
+
+    def greedy(self, rounds: int) -> float:
+        """The expected total of the greedy oracle: the sum of so many of the highest means."""
+        level, begins, totals = self.levels
+        i = int(np.searchsorted(begins, rounds, side="right")) - 1
+        return float(totals[i] + level[i] * (rounds - begins[i]))
 
 
 class _Function:
@@ -213,6 +240,53 @@ class Environment:
         return cls._of(name, law, spread, source)
 
     @classmethod
+    def rested(
+        cls,
+        means: ArrayLike | MeanFunction,
+        horizon: int,
+        law: str = "bernoulli",
+        *,
+        starts: ArrayLike | None = None,
+        arms: int | None = None,
+        concentration: float = 10.0,
+        sd: float = 0.1,
+        name: str = "rested",
+    ) -> Self:
+        """Rotting arms: the mean of an arm depends on its own pulls and never rises with them.
+
+        ``means[n, arm]`` is the mean of pull n = 0, 1, 2, ... of that arm, and the last row lasts; with ``starts``,
+        ``means[i]`` holds from an arm's pull ``starts[i]`` on. Or ``means`` is a function, as in :meth:`from_function`,
+        of an array of pulls; ``arms`` is then needed, and its values are kept in memory.
+
+        Regret is measured against the greedy oracle, which knows the means and always pulls the arm whose next one is
+        highest: no policy has a greater expected total, after any number of rounds. That is why means that rise are
+        refused. The reward of an arm's n-th pull is the same for all policies, in whatever round they take it.
+        """
+        spread = law_spread(law, concentration, sd)
+        rounds = whole("horizon", horizon, 1, "Pass the number of rounds.", MOST_ROUNDS)
+        kind = "means pull by pull"
+        if callable(means):
+            count = whole("arms", arms, 2, f"A function needs the number of arms, 2 to {MOST_ARMS}.", MOST_ARMS)
+            if rounds * count > KEPT_NUMBERS:
+                rule = f"must leave a function of pulls at most {KEPT_NUMBERS} means to keep"
+                raise refuse("horizon", rule, rounds * count, "Pass starts and a table of means instead.")
+            table = _Function(means, rounds, count).evaluate(0, rounds)
+            borders = _each_round(rounds)
+        elif starts is None:
+            table = _table("means", means, what="pull")[:rounds]
+            borders = _each_round(len(table))
+            borders[-1] = rounds
+        else:
+            kind = "segments"
+            borders = _starts(starts, rounds)
+            table = _table("means", means, what="segment")
+            if len(table) != len(borders) - 1:
+                rule = f"must have one row per start, {len(borders) - 1} rows"
+                raise refuse("means", rule, f"{len(table)} rows", "Give each segment its row of means.")
+        _check_rotting(table, borders)
+        return cls._of(name, law, spread, _Pulls(borders, table, kind))
+
+    @classmethod
     def _of(cls, name: str, law: str, spread: float, source: _Source) -> Self:
         return cls(_text(name), law, spread, source)
 
@@ -225,6 +299,18 @@ class Environment:
     def horizon(self) -> int:
         """The number of rounds, T."""
         return self._source.horizon
+
+    @property
+    def clock(self) -> str:
+        """What moves the means: ``"rounds"``, or ``"pulls"`` where each arm is moved by its own pulls only."""
+        return "pulls" if isinstance(self._source, _Pulls) else "rounds"
+
+    def greedy_total(self, rounds: int) -> float:
+        """The expected total after so many rounds of the greedy oracle of a rested environment."""
+        if not isinstance(self._source, _Pulls):
+            rule = "must be rested for a greedy oracle to be the yardstick"
+            raise refuse("environment", rule, self.name, "Elsewhere the best arm of each round is: take the means.")
+        return self._source.greedy(whole("rounds", rounds, 0, f"The horizon is {self.horizon}.", self.horizon))
 
     @property
     def law_code(self) -> int:
@@ -367,6 +453,16 @@ def _check_range(argument: str, table: Means, first: int, what: str = "round") -
     value = float(table[row, arm])
     cure = "Fill the missing numbers." if np.isnan(value) else "Scale the rewards to [0, 1]."
     raise refuse(f"{argument} ({where})", rule, value, cure)
+
+
+def _check_rotting(table: Means, borders: Rounds) -> None:
+    rises = np.argwhere(np.diff(table, axis=0) > 0.0)
+    if len(rises):
+        row, arm = rises[0]
+        where = f"means (pull {int(borders[row + 1])}, arm {int(arm)})"
+        value = f"{table[row, arm]:g} before {table[row + 1, arm]:g}"
+        cure = "The best policy for arms that gain is not known in general, so there is no regret to measure."
+        raise refuse(where, "must not be above that of the pull before", value, cure)
 
 
 def _starts(value: Any, horizon: int) -> Rounds:

@@ -60,3 +60,31 @@ def play(p, s, origin, first, last, starts, means, law, spread, key, run, arms, 
                 return t, regret
         segment += 1
     return t, regret
+
+
+@entry
+def play_rested(p, s, origin, first, last, starts, means, own, law, spread, key, run, arms, rewards):
+    """The same where an arm's own pulls are its clock; returns the round reached and the total of the means met.
+
+    ``own[0]`` counts the pulls of each arm and ``own[1]`` says in which segment of the means it is. The reward is that
+    of (run, arm, number of the pull): the same for all policies.
+    """
+    total = 0.0
+    t = first
+    while t < last:
+        a, q = select(p, s, t - origin)
+        pull = own[0, a]
+        while starts[own[1, a] + 1] <= pull:
+            own[1, a] += 1
+        own[0, a] = pull + 1
+        mean = means[own[1, a], a]
+        y = draw(law, spread, mean, key, pull, run, a)
+        update(p, s, t - origin, a, y, q)
+        total += mean
+        if arms.size > 0:
+            arms[t - first] = a
+            rewards[t - first] = y
+        t += 1
+        if crowded(p, s):
+            break
+    return t, total

@@ -46,6 +46,8 @@ class Play:
         self.retired: list[int] = []
         self.online = False
         self.play: Callable[..., Any] | None = None  # bound when first used
+        self.rested = environment is not None and environment.clock == "pulls"
+        self.own = np.zeros((2, arms if self.rested else 0), np.int64)  # a rested arm's pulls so far, and its segment
         self._begin()
 
     def _begin(self) -> None:
@@ -109,13 +111,19 @@ class Play:
             self.enter(t)
             stop = min(last, self.epoch_end)
             rows = slice(t - first, stop - first)
-            world = (block.starts, block.means, law, spread, key, self.run, choices[rows], rewards[rows])
+            clock = (self.own,) if self.rested else ()
+            world = (block.starts, block.means, *clock, law, spread, key, self.run, choices[rows], rewards[rows])
             arguments = (self.params, self.state, self.epoch_start, t, stop, *world)
             if self.play is None:
-                self.play = bound(self.compiled.play, *arguments)
+                self.play = bound(self.compiled.play_rested if self.rested else self.compiled.play, *arguments)
+            begun = t
             t, more = self.play(*arguments)
-            regret += more
+            regret += self._behind(begun, t, more) if self.rested else more
         return regret
+
+    def _behind(self, first: int, last: int, total: float) -> float:
+        """How much less than the greedy oracle of rested arms gains in these rounds that total of means is."""
+        return float(self.environment.greedy_total(last) - self.environment.greedy_total(first) - total)
 
     def restarts(self) -> list[int]:
         """The rounds of the whole run in which the policy started over by itself."""
@@ -208,6 +216,7 @@ class Play:
         twin.past_restarts = list(self.past_restarts)
         twin.retired = list(self.retired)
         twin.state = copied(self.state)
+        twin.own = self.own.copy()
         return twin
 
     def inspect(self, t: int, names: Sequence[int]) -> dict[str, Any]:

@@ -30,13 +30,15 @@ FORMAT = 1
 KNOWLEDGE = ("switches", "changes", "variation")  # parameters that say something about the environment
 NOTHING_INT = np.empty(0, np.int64)
 NOTHING_FLOAT = np.empty(0, np.float64)
+BENCHMARKS = {"rounds": "the best arm of each round", "pulls": "the greedy oracle of rested arms"}
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """The result of :func:`simulate`: dynamic regret by policy, run and checkpoint.
+    """The result of :func:`simulate`: regret by policy, run and checkpoint.
 
-    A checkpoint c stands for the first c rounds; the last one is the horizon.
+    A checkpoint c stands for the first c rounds; the last one is the horizon. ``benchmark`` says whom the regret is
+    measured against: the best arm of each round (dynamic regret) or, where arms are rested, the greedy oracle.
     """
 
     environment: str
@@ -49,9 +51,10 @@ class Runs:
     regrets: dict[str, NDArray[np.float64]]
     restarts: dict[str, NDArray[np.int64]]
     nanoseconds: dict[str, NDArray[np.float64]]
+    benchmark: str = BENCHMARKS["rounds"]
 
     def regret(self, policy: Any) -> NDArray[np.float64]:
-        """The dynamic regret ``[run, checkpoint]`` of one policy, by its name, label or value."""
+        """The regret ``[run, checkpoint]`` of one policy, by its name, label or value."""
         return self.regrets[self._label(policy)]
 
     def summary(self) -> Any:
@@ -119,6 +122,7 @@ class Runs:
             "seed": self.seed,
             "policies": list(self.policies),
             "told": self.told,
+            "benchmark": self.benchmark,
         }
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"sigshift": json.dumps(facts)})
         write_atomically(path, lambda draft: pq.write_table(table, draft))
@@ -166,6 +170,7 @@ class Runs:
             regrets=regrets,
             restarts=restarts,
             nanoseconds=nanoseconds,
+            benchmark=facts.get("benchmark", BENCHMARKS["rounds"]),
         )
 
     def _label(self, wanted: Any) -> str:
@@ -180,6 +185,8 @@ class Runs:
     def __str__(self) -> str:
         runs = next(iter(self.restarts.values())).size
         head = f"{self.environment}: {self.arms} arms, {self.horizon:,} rounds, {runs} runs, seed {self.seed}\n"
+        if self.benchmark != BENCHMARKS["rounds"]:
+            head += f"regret to {self.benchmark}\n"
         return head + str(self.summary().round(3).to_string(index=False))
 
 
@@ -193,11 +200,13 @@ def simulate(
     checkpoints: int | str | Sequence[int] = 200,
     progress: bool | None = None,
 ) -> Runs:
-    """Play each policy ``runs`` times on the environment and keep the dynamic regret.
+    """Play each policy ``runs`` times on the environment and keep the regret.
 
     ``checkpoints`` says when the regret is kept: a number for so many rounds evenly apart, ``"log"`` for 200 evenly
     apart on a logarithmic axis, or the rounds themselves. The numbers do not depend on ``jobs`` (all cores by
-    default). All policies meet the same rewards: those of (seed, run, round, arm).
+    default). All policies meet the same rewards: those of (seed, run, round, arm), or of (seed, run, pull, arm) where
+    the arms are rested. Regret is to the best arm of each round (dynamic regret); to rested arms' greedy oracle, whose
+    expected total no policy exceeds, where there are such: ``Runs.benchmark`` says which.
 
     >>> import sigshift as ss
     >>> runs = ss.simulate(["uniform", "ucb1"], ss.env("pb1"), runs=4, seed=1)
@@ -237,6 +246,7 @@ def simulate(
         regrets=regrets,
         restarts=restarts,
         nanoseconds=nanoseconds,
+        benchmark=BENCHMARKS[env.clock],
     )
 
 

@@ -152,6 +152,10 @@ def phases(environment_or_means: Any) -> Phases:
     ([0, 101], [[101, 1], [102, -1]], [0, 1])
     """
     value = environment_or_means
+    if getattr(value, "clock", "rounds") == "pulls":
+        rule = "must have means that depend on the round, for phases to be stretches of rounds"
+        cure = "A rested environment's depend on the pulls of each arm; ss.simulate measures its regret."
+        raise refuse("environment", rule, value.name, cure)
     if hasattr(value, "blocks") and hasattr(value, "horizon") and hasattr(value, "arms"):
         horizon = whole("environment.horizon", value.horizon, 1, "Pass the number of rounds.")
         arms = whole("environment.arms", value.arms, 2, "Regret needs an arm to compare with.")

@@ -36,7 +36,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     """What is known of each arm since it was cleared."""
 
-    count: np.ndarray  # its rewards
+    told: np.ndarray  # its rewards
     total: np.ndarray  # their sum
     next: np.ndarray  # the number of rewards at which it is tested
     stride: np.ndarray  # rewards between two splits
@@ -53,8 +53,14 @@ def configure(horizon, *, delta: float | None = None) -> Params:
 
 def init(p, arms):
     """The state before the first reward."""
-    counts = [np.zeros(arms, np.int64), np.zeros(arms), np.full(arms, 2), np.ones(arms, np.int64)]
-    return State(*counts, np.zeros(arms, np.int64), np.zeros((arms, ROOM)))
+    return State(
+        told=np.zeros(arms, np.int64),
+        total=np.zeros(arms),
+        next=np.full(arms, 2),
+        stride=np.ones(arms, np.int64),
+        kept=np.zeros(arms, np.int64),
+        sums=np.zeros((arms, ROOM)),
+    )
 
 
 @kernel
@@ -66,9 +72,9 @@ def radius(log_delta, n):
 @kernel
 def observe(p, s, a, y):
     """Take in the reward y of arm a; whether its rewards have changed."""
-    s.count[a] += 1
+    s.told[a] += 1
     s.total[a] += y
-    n = s.count[a]
+    n = s.told[a]
     changed = False
     if n >= s.next[a]:
         s.next[a] = n + max(1, n // SHARE)
@@ -98,7 +104,7 @@ def thin(s, a):
 @kernel
 def clear(p, s, a):
     """Forget the rewards of arm a."""
-    s.count[a] = 0
+    s.told[a] = 0
     s.total[a] = 0.0
     s.next[a] = 2
     s.stride[a] = 1

@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 ENTRIES: dict[str, Entry] = {}
 
 
-def entry(source: str, law: str = "bernoulli") -> Callable[[Recipe], Recipe]:
+def entry(source: str, law: str = "bernoulli", sd: float = 0.1) -> Callable[[Recipe], Recipe]:
     """Put a function that returns an environment into the catalogue.
 
     The function describes the means; its keyword parameters, all with defaults, are the environment's, and the first
@@ -42,7 +42,7 @@ def entry(source: str, law: str = "bernoulli") -> Callable[[Recipe], Recipe]:
     def register(recipe: Recipe) -> Recipe:
         name = recipe.__name__.replace("_", "-")
         own = {p.name: p.default for p in inspect.signature(recipe).parameters.values()}
-        defaults = own | {"law": law, "concentration": 10.0, "sd": 0.1}
+        defaults = own | {"law": law, "concentration": 10.0, "sd": sd}
 
         @functools.wraps(recipe)
         def build(**params: Any) -> Environment:

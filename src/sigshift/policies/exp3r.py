@@ -41,7 +41,7 @@ class State(NamedTuple):
     clock: np.ndarray  # the first round that counts, the next round, the number of restarts
     logs: np.ndarray  # [arm] the logarithms of the weights, the largest of them 0
     weights: np.ndarray  # [arm] exp(logs)
-    count: np.ndarray  # [arm] rewards of the uniform share in this interval
+    seen: np.ndarray  # [arm] rewards of the uniform share in this interval
     total: np.ndarray  # [arm] their sum
     restarts: np.ndarray  # the rounds of the restarts
 
@@ -71,8 +71,15 @@ def configure(
 
 
 def init(p, arms, key):
-    parts = [np.zeros(arms), np.ones(arms), np.zeros(arms), np.zeros(arms)]
-    return State(key, np.zeros(CLOCKS, np.int64), *parts, np.zeros(16, np.int64))
+    return State(
+        key=key,
+        clock=np.zeros(CLOCKS, np.int64),
+        logs=np.zeros(arms),
+        weights=np.ones(arms),
+        seen=np.zeros(arms),
+        total=np.zeros(arms),
+        restarts=np.zeros(16, np.int64),
+    )
 
 
 @kernel
@@ -111,9 +118,9 @@ def update(p, s, t, a, y, q):
         s.weights[a] = np.exp(s.logs[a])
     coin, _ = uniforms(s.key, t, 0, 0)
     if coin < p.gamma:
-        s.count[a] += 1.0
+        s.seen[a] += 1.0
         s.total[a] += y
-        if s.count[a] >= p.needed:
+        if s.seen[a] >= p.needed:
             end_interval(p, s)
 
 
@@ -123,15 +130,15 @@ def end_interval(p, s):
     arms = s.weights.size
     played = 0
     for a in range(arms):
-        if s.count[a] < p.needed:
+        if s.seen[a] < p.needed:
             return
         if s.weights[a] > s.weights[played]:
             played = a
     drift = False
     for a in range(arms):
-        drift = drift or s.total[a] / s.count[a] - s.total[played] / s.count[played] >= p.bound
+        drift = drift or s.total[a] / s.seen[a] - s.total[played] / s.seen[played] >= p.bound
     for a in range(arms):
-        s.count[a] = 0.0
+        s.seen[a] = 0.0
         s.total[a] = 0.0
         if drift:
             s.logs[a] = 0.0

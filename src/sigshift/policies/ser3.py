@@ -41,7 +41,7 @@ class State(NamedTuple):
     restarts: np.ndarray  # the rounds of the restarts
 
 
-def configure(arms, horizon, *, delta: float | None = None, epsilon: float | None = None) -> Params:
+def configure(arms, horizon, *, delta: float | None = None, epsilon: float | None = None):
     return parameters(arms, horizon, delta, epsilon, 0.0)
 
 

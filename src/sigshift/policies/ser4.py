@@ -29,7 +29,7 @@ def configure(
     reset_rate: float | None = None,
     delta: float | None = None,
     epsilon: float | None = None,
-) -> Params:
+):
     if switches is not None:
         switches = whole("switches", switches, 0, "Pass the number of switches of the best arm, or None.")
     if reset_rate is None:

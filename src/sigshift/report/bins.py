@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sigshift.checks import refuse
 from sigshift.environment import Environment
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,9 @@ def bin_edges(first: int, last: int, bins: int) -> Integers:
 
 def condense(environment: Environment, first: int, last: int, bins: int) -> Track:
     """The track of the rounds ``first`` to ``last`` (not included)."""
+    if environment.clock == "pulls":
+        cure = "The arms of a rested one move by their own pulls; draw the regret instead, with Runs.plot()."
+        raise refuse("environment", "must have means by round to be drawn over rounds", environment.name, cure)
     edges = bin_edges(first, last, bins)
     shape = (edges.size - 1, environment.arms)
     low, high, best = np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape)

@@ -43,7 +43,7 @@ BAND = (0.05, 0.95)
 
 @drawn
 def regret_curves(runs: Any, path: Path = None, scale: str = "auto") -> Chart:
-    """The mean dynamic regret of every policy by checkpoint, with the band of 90 % of its runs.
+    """The mean regret of every policy by checkpoint, with the band of 90 % of its runs.
 
     ``scale`` is "linear", "log" (both axes) or "auto": logarithmic if the checkpoints are.
     """
@@ -149,7 +149,7 @@ def _regret_axes(axes: Axes, runs: Any, logarithmic: bool) -> None:
     means = np.concatenate([table.mean(axis=0) for table in finals])
     axes.grid(True)
     axes.set_xlabel("Round")
-    axes.set_ylabel("Dynamic regret")
+    axes.set_ylabel("Dynamic regret" if "best arm" in runs.benchmark else f"Regret to {runs.benchmark}")
     if logarithmic and top > 0.0:
         first = max(int(runs.checkpoints[0]), 1)
         bottom = max(float(means[means > 0.0].min()) / 1.5, top * 1e-6)

@@ -1,7 +1,7 @@
 """Indices that several policies share: the Bernoulli divergence with its upper bound, windows, and discounting.
 
 The kl index of an arm with mean m, count n and level f is the largest q with ``n kl(m, q) <= f``, where ``kl(m, q) =
-m ln(m/q) + (1-m) ln((1-m)/(1-q))``. It is kept as its *room* ``1 - q``, because indices crowd near 1.
+m ln(m/q) + (1-m) ln((1-m)/(1-q))``. Indices crowd near 1: they are compared by their *depth* ``-ln(1 - q)``.
 
 To find the largest index none has to be solved. ``kl(m, q) = h(m) - m ln q - (1-m) ln(1-q)`` with a number ``h(m)``
 that changes with the mean only; so whether an index exceeds a given q takes no logarithm. A *bar* q that only one arm
@@ -19,7 +19,7 @@ ROOM, LOG, LOG_ROOM = 0, 1, 2
 BARS = 4  # how many are tried
 CLOSE = 1e-9  # two arms whose distances to the bar are relatively as close are told apart by solving them
 DROP = 1e-3  # how much more room than the largest index the bar leaves then
-LOWEST, HIGHEST = 1e-300, 1.0 - 1e-9  # the rooms that it may leave
+LEAST, HIGHEST = 1e-300, 1.0 - 1e-9  # the rooms that it may leave; means below the least are 0
 
 TAIL = 16.0  # -ln(1 - q) from which on the equation is solved for that logarithm
 ENOUGH = 1e-8  # a Newton step relatively as short as this leaves an error that no float shows
@@ -53,7 +53,7 @@ def divergence(mean, q):
     if q <= 0.0 or q >= 1.0:
         return np.inf
     total = 0.0
-    if mean > 0.0:
+    if mean >= LEAST:
         total -= mean * np.log1p((q - mean) / mean)
     if mean < 1.0:
         total -= (1.0 - mean) * np.log1p((mean - q) / (1.0 - mean))
@@ -63,23 +63,23 @@ def divergence(mean, q):
 @kernel
 def kl_upper(mean, level):
     """The largest q with ``kl(mean, q) <= level``."""
-    return 1.0 - kl_room(mean, level)
+    return 1.0 - np.exp(-kl_depth(mean, level))
 
 
 @kernel
-def kl_room(mean, level):
-    """One minus :func:`kl_upper`, precise also where that is close to 1."""
+def kl_depth(mean, level):
+    """``-ln(1 - q)`` for the q of :func:`kl_upper`: it grows with q, and tells those apart that are close to 1."""
     if mean >= 1.0:
-        return 0.0
+        return np.inf
     if level <= 0.0:
-        return 1.0 - mean
-    if mean <= 0.0:
-        return np.exp(-level)
+        return -np.log(1.0 - mean)
+    if mean < LEAST:
+        return level
     rest = 1.0 - mean
     entropy = negative_entropy(mean)
     depth = (level - entropy) / rest  # an upper bound of z = -ln(1 - q): it leaves out -m ln q
     if depth > TAIL:
-        return np.exp(-_tail(mean, level - entropy, depth))
+        return _tail(mean, level - entropy, depth)
     # Upper bounds of q - m: kl is the integral of (x-m) / (x (1-x)), and x (1-x) <= 1/4 and <= q (1-m); the depth.
     half = level * rest
     gap = min(half + np.sqrt(half * (half + 2.0 * mean)), np.sqrt(0.5 * level))
@@ -97,7 +97,7 @@ def kl_room(mean, level):
         gap = after
         if close:
             break
-    return rest - gap
+    return -np.log(rest - gap)
 
 
 @kernel
@@ -183,19 +183,21 @@ def _settle(mean, entropy, count, level, bar):
     best = 0
     while level[best] < 0.0:
         best += 1
-    room = kl_room(mean[best], level[best] / count[best])
-    log, log_room = np.log1p(-room), np.log(room)
+    depth = kl_depth(mean[best], level[best] / count[best])
+    room = np.exp(-depth)
+    log = np.log1p(-room)
     for a in range(best + 1, mean.size):
-        if level[a] < 0.0:
+        if level[a] < 0.0 or depth == np.inf:
             continue
-        over = count[a] * (entropy[a] - mean[a] * log - (1.0 - mean[a]) * log_room)
-        if room < 1.0 and mean[a] <= 1.0 - room and over > level[a]:
+        over = count[a] * (entropy[a] - mean[a] * log + (1.0 - mean[a]) * depth)
+        if depth > 0.0 and mean[a] <= 1.0 - room and over > level[a]:
             continue
-        other = kl_room(mean[a], level[a] / count[a])
-        if other < room:
+        other = kl_depth(mean[a], level[a] / count[a])
+        if other > depth:
             best = a
-            room = other
-            log, log_room = np.log1p(-room), np.log(room)
+            depth = other
+            room = np.exp(-depth)
+            log = np.log1p(-room)
     _put(bar, (1.0 + DROP) * room)
     return best
 
@@ -203,7 +205,7 @@ def _settle(mean, entropy, count, level, bar):
 @kernel
 def _put(bar, room):
     """Set the bar to leave this room above it, or the nearest that it may."""
-    bar[ROOM] = min(max(room, 0.25 * bar[ROOM], LOWEST), HIGHEST)
+    bar[ROOM] = min(max(room, 0.25 * bar[ROOM], LEAST), HIGHEST)
     bar[LOG] = np.log1p(-bar[ROOM])
     bar[LOG_ROOM] = np.log(bar[ROOM])
 

@@ -15,6 +15,7 @@ from sigshift.environments import env
 from sigshift.play import Play
 from sigshift.policy import definition, policy
 from sigshift.simulation import simulate
+from sigshift.testing import check_policy
 from test_policies import instances, plays_alike
 
 # The Bernoulli divergence
@@ -255,6 +256,20 @@ def test_any_growing_window_equals_its_twin(instance, alpha, scale):
 def test_epochs_equal_those_of_the_twin(instance, gap, a, b, rho):
     instance.arms = min(instance.arms, 3)  # so that several epochs fit
     plays_alike("lm_dsee", instance, gap=gap, a=a, b=b, rho=rho)
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("kl_ucb", {"c": 3.0}),
+        ("sw_kl_ucb", {"window": 30}),
+        ("d_kl_ucb", {"discount": 0.95}),
+        ("sw_ucb_sharp", {"alpha": 0.7, "scale": 3.0}),
+        ("lm_dsee", {"gap": 1.0, "changes": 3}),
+    ],
+)
+def test_keeps_the_contract_with_parameters(name, params):
+    check_policy(policy(name, **params))
 
 
 # Bases of other policies

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alike import instances, plays_alike
 from sigshift import indices
 from sigshift.checks import InvalidInput
 from sigshift.environment import Environment
@@ -16,7 +17,6 @@ from sigshift.play import Play
 from sigshift.policy import definition, policy
 from sigshift.simulation import simulate
 from sigshift.testing import check_policy
-from test_policies import instances, plays_alike
 
 # The Bernoulli divergence
 

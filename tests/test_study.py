@@ -292,7 +292,7 @@ def test_results_need_all_runs(store):
 REFUSALS = {
     "no policies": (lambda: spec([]), "policies must name at least one"),
     "twice": (lambda: spec(["ucb1", "ucb1()"]), "policies must be distinct"),
-    "unknown": (lambda: spec("ucb"), "Did you mean 'ucb1'"),
+    "unknown": (lambda: spec("ucb1x"), "Did you mean 'ucb1'"),
     "no call": (lambda: spec("ucb1(0.5)"), "policy must be a name, perhaps with parameters by name"),
     "half a call": (lambda: spec("ucb1(exploration=0.5"), "policy must be a name, perhaps with parameters"),
     "an expression": (lambda: spec("ucb1(exploration=2*2)"), "must have plain values"),
@@ -544,7 +544,7 @@ def test_the_tables_fit_the_terminal(tmp_path, monkeypatch, capsys, width):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--policies", "ucb"], "Did you mean 'ucb1'"),
+        (["--policies", "ucb1x"], "Did you mean 'ucb1'"),
         (["--policies", "ucb1", "--envs", "nowhere"], "must be one of the suite"),
         (["--policies", "ucb1", "--reference", "meta"], "reference must be one of"),
         (["--policies", "oracle"], "told nothing but the horizon"),

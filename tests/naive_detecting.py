@@ -109,9 +109,10 @@ class NaiveDetect:
         exploration="uniform",
         rate=None,
         changes=None,
+        every=1,
         **options,
     ):
-        self.arms, self.horizon, self.key = arms, horizon, key
+        self.arms, self.horizon, self.key, self.every = arms, horizon, key, every
         self.restart, self.exploration = restart, exploration
         self.growing = rate is None and changes is None
         usual = min(1.0, math.sqrt(max(changes or 1, 1) * arms * math.log(max(horizon, 2)) / horizon))
@@ -173,7 +174,7 @@ class NaiveDetect:
         if t < self.since[a]:
             return
         self.base.update(t - self.start, a, y, q)
-        if self.detectors[a].observe(y):
+        if self.detectors[a].observe(y) and t % self.every == 0:
             if not self.begins or self.begins[-1] < self.now:
                 self.begins.append(self.now)
             if self.restart == "global":

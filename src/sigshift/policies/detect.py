@@ -17,6 +17,8 @@ rounds since the last global restart (of the run, if restarts are local), ``expl
 ``rate=None`` is sqrt(L K ln(T) / T) if the ``changes`` L are told; if not, it is that for L = 1 and times sqrt(k) after
 k - 1 restarts (Besson et al.). For the diminishing form it is 1.
 
+With ``every`` above 1 an alarm counts only in rounds that it divides, which is how public code saves time.
+
 Choices by force are told to the base (its kernel ``chosen``) and their rewards count for it as all others do. A reward
 whose arm has been forgotten since its decision counts for nothing. The propensity of a round that is not forced is the
 base's. A base that draws at random has new draws after each restart.
@@ -53,6 +55,7 @@ class Params(NamedTuple):
     rate: float
     growing: bool  # whether the rate grows with the square root of the number of episodes
     everything: bool  # whether a change in one arm starts everything over
+    every: int  # an alarm counts in rounds that are multiples of this
 
 
 class State(NamedTuple):
@@ -75,6 +78,7 @@ def configure(
     exploration: str = "uniform",
     rate: float | None = None,
     changes: int | None = None,
+    every: int = 1,
     **options: Any,
 ) -> Params:
     choice("restart", restart, ["global", "local"])
@@ -100,6 +104,7 @@ def configure(
         rate=real("rate", rate, "The share of rounds that are forced; None is the papers' choice.", above=0.0),
         growing=growing,
         everything=restart == "global",
+        every=whole("every", every, 1, "Let alarms count in every so many rounds; 1 is exact."),
     )
 
 
@@ -147,7 +152,8 @@ def update(p, s, t, a, y, q):
     if t < s.since[a]:
         return
     base.update(p.base, rekeyed(s.base, s.draws[0]), t - s.clock[START], a, y, q)
-    if detector.observe(p.detector, s.detector, a, y):
+    alarm = detector.observe(p.detector, s.detector, a, y)
+    if alarm and t % p.every == 0:
         _restart(p, s, a)
 
 

@@ -296,6 +296,7 @@ class NaiveSlowElimination:
         self.told = [[] for _ in range(arms)]
         self.last = [-1] * arms
         self.asleep = set()
+        self.woken = 0
 
     def interval(self, a, t):
         low = max([low - self.drift * (t - r) for low, _, r in self.bounds[a]], default=-math.inf)
@@ -308,6 +309,7 @@ class NaiveSlowElimination:
         awake = [a for a in range(self.arms) if intervals[a][1] >= top]
         for a in self.asleep & set(awake):
             self.told[a] = []
+            self.woken += 1
         self.asleep = set(range(self.arms)) - set(awake)
         arm = min(awake, key=lambda a: (self.last[a], a))
         self.last[arm] = t

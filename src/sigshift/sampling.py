@@ -6,8 +6,9 @@ draw that rejects proposals takes fresh numbers by counting attempts, and no two
 - ``pick``: an arm with probability ``factor weights[a] + least``;
 - ``standard_normal``: Box and Muller, one of the two;
 - ``log_gamma_draw``: Marsaglia and Tsang (ACM TOMS 2000), as a logarithm, so that tiny shapes do not underflow;
-- ``beta_draw``: shapes of at least 1, by rejection as in algorithm BB of Cheng (Communications of the ACM 1978); a shape
-  of 1 by inversion. One pair of uniforms, one logarithm and one exponential in an attempt, and less than 1.5 attempts;
+- ``beta_draw``: shapes of at least 1, by rejection as in algorithm BB of Cheng (Communications of the ACM 1978), which
+  costs a pair of uniforms, a logarithm or two and an exponential in each of less than 1.5 attempts; a shape of 1 by
+  inversion;
 - ``best_sample``: Thompson sampling's choice, the arm whose draw from its posterior is largest.
 """
 
@@ -101,7 +102,7 @@ def beta_draw(first_shape, second_shape, key, t, stream, arm):  # type: ignore[n
 
 @kernel
 def as_success(law, y, key, t):  # type: ignore[no-untyped-def]
-    """What a posterior learns from the reward of round t: one of [0, 1] becomes a coin for ``beta`` (Agrawal, Goyal)."""
+    """What a posterior learns from the reward of round t: ``beta`` tosses a coin of that mean (Agrawal and Goyal)."""
     if law == BETA_POSTERIOR and 0.0 < y < 1.0:
         return 1.0 if uniform(key, t, COIN_STREAM) < y else 0.0
     return y

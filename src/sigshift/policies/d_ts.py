@@ -7,13 +7,13 @@ Raj and Kalyani (2017), "Taming non-stationary bandits: a Bayesian approach", Al
 the arm of the largest draw from Beta(1 + S(a), 1 + F(a)) is played. The prior does not fade: an arm that has not been
 played for long is as uncertain as a new one, and that is all of the exploration. (A reward strictly between 0 and 1
 becomes a coin, as in ``thompson``.) ``law="gaussian"`` is in the manner of Qi, Wang, Zhu (2023), "Discounted Thompson
-sampling for non-stationary bandit problems": N(S / (N + 1), 1 / (N + 1)) with the faded number of rewards N. They have N
-where we, with Agrawal and Goyal, have N + 1, which is defined before the first reward and bounds the deviation of an
-arm that has faded.
+sampling for non-stationary bandit problems": N(S / (N + 1), 1 / (N + 1)) with the faded number of rewards N. They
+have N where we, with Agrawal and Goyal, have N + 1, which is defined before the first reward and bounds the deviation
+of an arm that has faded.
 
-The papers leave the discount to the user or to constants that nobody knows. Without ``discount`` it is
-``1 - sqrt(L / (T log T))``, a memory of sqrt(T log(T) / L) rounds, from ``changes=L`` (told) or L = 1. That memory
-balances the two terms of every known bound for a fading memory, L memory + T log(T) / memory. ``sw_ts`` takes the same.
+The papers leave the discount to the user or to constants that nobody knows. Without ``discount`` it is ``1 - sqrt(L /
+(T log T))``, a memory of sqrt(T log(T) / L) rounds, from ``changes=L`` (told) or L = 1. That memory balances the two
+terms of the usual bound, L memory + T log(T) / memory. ``sw_ts`` takes the same.
 
 Late rewards: evidence fades with the rounds since its decision, whenever it comes.
 """
@@ -42,7 +42,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     key: np.uint64
     total: np.ndarray
-    count: np.ndarray
+    number: np.ndarray
     clock: np.ndarray  # the last round chosen for
 
 
@@ -63,7 +63,7 @@ def init(p, arms, key):
 
 @kernel
 def select(p, s, t):
-    arm = best_sample(p.law, s.total, s.count, s.key, t)
+    arm = best_sample(p.law, s.total, s.number, s.key, t)
     fade(p, s, t)
     return arm, math.nan
 
@@ -74,7 +74,7 @@ def update(p, s, t, a, y, q):
     if t < s.clock[0]:
         weight = p.discount ** float(s.clock[0] - t)
     s.total[a] += weight * as_success(p.law, y, s.key, t)
-    s.count[a] += weight
+    s.number[a] += weight
 
 
 @kernel
@@ -82,9 +82,9 @@ def fade(p, s, t):
     s.clock[0] = t
     for a in range(s.total.size):
         total = p.discount * s.total[a]
-        count = p.discount * s.count[a]
+        count = p.discount * s.number[a]
         s.total[a] = total if total > FADED else 0.0
-        s.count[a] = count if count > FADED else 0.0
+        s.number[a] = count if count > FADED else 0.0
 
 
 @kernel
@@ -95,4 +95,4 @@ def chosen(p, s, t, a):
 @kernel
 def forget(p, s, a):
     s.total[a] = 0.0
-    s.count[a] = 0.0
+    s.number[a] = 0.0

@@ -1,18 +1,18 @@
 """EXP3++: exponential weights whose exploration of an arm falls as soon as its gap is known.
 
-Seldin and Slivkins (2014), "One practical algorithm for both stochastic and adversarial bandits", Algorithm 1, with the
-gap estimate and the parameters of Seldin and Lugosi (2017), "An improved parametrization and analysis of the EXP3++
-algorithm for stochastic and adversarial bandits". In round t = 1, 2, ... with ``eta = sqrt(log(K) / (t K)) / 2`` arm a is
-played with probability
+Seldin and Slivkins (2014), "One practical algorithm for both stochastic and adversarial bandits", Algorithm 1, with
+the gap estimate and the parameters of Seldin and Lugosi (2017), "An improved parametrization and analysis of the
+EXP3++ algorithm for stochastic and adversarial bandits". In round t = 1, 2, ... with ``eta = sqrt(log(K) / (t K)) /
+2`` arm a is played with probability
 
     q(a) = (1 - sum of all e) p(a) + e(a),    p(a) in proportion to exp(-eta L(a)),
     e(a) = min(1 / (2 K), eta, beta log(t) / (t gap(a)^2)),
     gap(a) = max(0, lower(a) - smallest upper),    lower, upper = mean loss -+ sqrt(alpha log(t K^(1/alpha)) / (2 n(a)))
 
-(upper at most 1, lower at least 0, which they are without a reward); its loss 1 - y adds (1 - y) / q(a) to L(a). The proofs
-want ``alpha = 3`` and ``beta = 256``, the defaults. That beta lowers the exploration of no arm before beta log(t) / t < eta,
-after about 4.5 10^8 rounds with 10 arms: until then this is EXP3 with a falling rate. A smaller beta has no proof, and shows
-earlier what the idea can do.
+(upper at most 1, lower at least 0, which they are without a reward); its loss 1 - y adds (1 - y) / q(a) to L(a). The
+proofs want ``alpha = 3`` and ``beta = 256``, the defaults. That beta lowers the exploration of no arm before beta
+log(t) / t < eta, after about 4.5 10^8 rounds with 10 arms: until then this is EXP3 with a falling rate. A smaller
+beta has no proof, and shows earlier what the idea can do.
 
 Only differences of L matter: they are kept relative to the smallest. The paper has no delay: a late reward acts on
 arrival, with the probability of its decision. A new arm is level with the best one.

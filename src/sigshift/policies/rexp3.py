@@ -1,13 +1,13 @@
 """Rexp3: EXP3 that starts over at regular intervals, tuned to how much the means vary in total.
 
-Besbes, Gur, Zeevi (2014), "Stochastic multi-armed-bandit problem with non-stationary rewards", Section 4. The rounds are
-cut into batches of ``batch = ceil((K log K)^(1/3) (T / V)^(2/3))`` rounds. Each batch is a run of EXP3 with
+Besbes, Gur, Zeevi (2014), "Stochastic multi-armed-bandit problem with non-stationary rewards", Section 4. The rounds
+are cut into batches of ``batch = ceil((K log K)^(1/3) (T / V)^(2/3))`` rounds. Each batch is a run of EXP3 with
 ``gamma = min(1, sqrt(K log K / ((e - 1) batch)))``. ``variation=V`` (told) is the sum over the rounds of the largest
-change of a mean. Without it V = 1: the regret is then O((1 + V) T^(2/3)) for the V that there is. ``batch`` and ``gamma``
-can also be given. A batch is never longer than the horizon, nor shorter than one round.
+change of a mean. Without it V = 1: the regret is then O((1 + V) T^(2/3)) for the V that there is. ``batch`` and
+``gamma`` can also be given. A batch is never longer than the horizon, nor shorter than one round.
 
-The length of the batches is settled at the start, also if arms come and go. Late rewards act as in EXP3 if their batch
-still lasts, and are dropped otherwise.
+The length of the batches is settled at the start, also if arms come and go. Late rewards act as in EXP3 if their
+batch still lasts, and are dropped otherwise.
 """
 
 from typing import NamedTuple

@@ -1,29 +1,29 @@
 """SAO: plays as if rewards were stochastic, tests whether they are, and falls back to EXP3.P if they are not.
 
 Bubeck and Slivkins (2012), "The best of both worlds: stochastic and adversarial bandits", Algorithm 2. All arms are
-active at first. Active arms share their probability evenly; arm i, deactivated in round tau(i) at probability q(i), keeps
-``q(i) tau(i) / t``. With H the mean of the importance-weighted rewards over t rounds (0 where another arm was played), M
-the plain mean over the n rewards of the arm, b = log(10 K T^3 / delta) and
+active at first. Active arms share their probability evenly; arm i, deactivated in round tau(i) at probability q(i),
+keeps ``q(i) tau(i) / t``. With H the mean of the importance-weighted rewards over t rounds (0 where another arm was
+played), M the plain mean over the n rewards of the arm, b = log(10 K T^3 / delta) and
 
     width(t) = sqrt(4 K b / t + 5 (K b / t)^2)
 
-an active arm i is deactivated when the largest H of an active arm exceeds H(i) by more than 6 width(t). EXP3.P begins, for
-good, when for any arm, with u = min(t, tau(i)),
+an active arm i is deactivated when the largest H of an active arm exceeds H(i) by more than 6 width(t). EXP3.P
+begins, for good, when for any arm, with u = min(t, tau(i)),
 
     |H(i) - M(i)| > sqrt(2 b / n) + sqrt(4 (K u / t^2 + (t - u) / (q(i) tau(i) t)) b + 5 (K b / u)^2),
 
-or when for a deactivated one the largest H of an active arm exceeds H(i) by more than 10 width(tau(i) - 1) or by no more
-than 2 width(tau(i)). These are the deviations that Bernstein's inequality allows to a martingale of that variance and
-largest step; we have checked each constant against that.
+or when for a deactivated one the largest H of an active arm exceeds H(i) by more than 10 width(tau(i) - 1) or by no
+more than 2 width(tau(i)). These are the deviations that Bernstein's inequality allows to a martingale of that
+variance and largest step; we have checked each constant against that.
 
-EXP3.P (Bubeck and Cesa-Bianchi 2012, Theorem 3.2) has the weights ``exp(eta G)`` where every round adds
-``(y 1{a played} + bias) / q(a)`` to G(a), mixed with ``gamma`` of uniform play: eta = 0.95 sqrt(log(K) / (T K)),
-gamma = 1.05 sqrt(K log(K) / T), bias = sqrt(log(K / delta) / (T K)). The bounds hold with probability 1 - ``delta``;
-without it delta = 1 / T, so that they hold in expectation. b is about 4 log T: an arm of gap 0.4 among 10 is deactivated
-after some 500,000 rounds if T is a million, and until then this is uniform play. Sound, but for long horizons only.
+EXP3.P (Bubeck and Cesa-Bianchi 2012, Theorem 3.2) has the weights ``exp(eta G)`` where every round adds ``(y 1{a
+played} + bias) / q(a)`` to G(a), mixed with ``gamma`` of uniform play: eta = 0.95 sqrt(log(K) / (T K)), gamma = 1.05
+sqrt(K log(K) / T), bias = sqrt(log(K / delta) / (T K)). The bounds hold with probability 1 - ``delta``; without it
+delta = 1 / T, so that they hold in expectation. b is about 4 log T: an arm of gap 0.4 among 10 is deactivated after
+some 500,000 rounds if T is a million, and until then this is uniform play. Sound, but for long horizons only.
 
-The paper has no delay: here t counts the rewards that have come. EXP3.P starts from nothing and leaves out the rewards of
-earlier decisions; the bias of the arms that were not played is that of the newest probabilities.
+The paper has no delay: here t counts the rewards that have come. EXP3.P starts from nothing and leaves out the
+rewards of earlier decisions; the bias of the arms that were not played is that of the newest probabilities.
 """
 
 from typing import NamedTuple
@@ -42,6 +42,7 @@ FIXED_ARMS = True
 TOLD, NOW, FALLBACK = range(3)
 CLOCKS = 3
 NEVER = -1
+SMALLEST_CLOCK = 1e-100  # round 0, whose deviations are as good as infinite
 
 
 class Params(NamedTuple):
@@ -57,7 +58,7 @@ class State(NamedTuple):
     active: np.ndarray
     weighted: np.ndarray  # sums of y / q
     plain: np.ndarray  # sums of y
-    count: np.ndarray
+    number: np.ndarray
     since: np.ndarray  # tau, or 0
     before: np.ndarray  # the probability at tau
     gains: np.ndarray  # of EXP3.P, relative to the largest
@@ -85,7 +86,7 @@ def init(p, arms, key):
         active=np.ones(arms, np.bool_),
         weighted=np.zeros(arms),
         plain=np.zeros(arms),
-        count=np.zeros(arms),
+        number=np.zeros(arms),
         since=np.zeros(arms),
         before=np.zeros(arms),
         gains=np.zeros(arms),
@@ -108,7 +109,7 @@ def update(p, s, t, a, y, q):
     s.clock[TOLD] += 1
     s.weighted[a] += y / q
     s.plain[a] += y
-    s.count[a] += 1.0
+    s.number[a] += 1.0
     told = float(s.clock[TOLD])
     if consistent(p, s, told):
         share(s, told)
@@ -133,16 +134,16 @@ def consistent(p, s, t):
                 s.active[i] = False
                 s.since[i] = t
                 s.before[i] = s.chances[i]
-        elif gap <= 2.0 * deviation(p, arms / s.since[i], arms / s.since[i]):
-            return False
-        elif s.since[i] > 1.0 and gap > 10.0 * deviation(p, arms / (s.since[i] - 1.0), arms / (s.since[i] - 1.0)):
-            return False
-        if s.count[i] > 0.0:
+        else:
+            at, before = arms / s.since[i], arms / max(s.since[i] - 1.0, SMALLEST_CLOCK)
+            if gap <= 2.0 * deviation(p, at, at) or gap > 10.0 * deviation(p, before, before):
+                return False
+        if s.number[i] > 0.0:
             spread = width
             if not s.active[i]:
                 u = s.since[i]
                 spread = deviation(p, arms * u / (t * t) + (t - u) / (s.before[i] * u * t), arms / u)
-            if abs(s.weighted[i] / t - s.plain[i] / s.count[i]) > np.sqrt(2.0 * p.log / s.count[i]) + spread:
+            if abs(s.weighted[i] / t - s.plain[i] / s.number[i]) > np.sqrt(2.0 * p.log / s.number[i]) + spread:
                 return False
     return True
 

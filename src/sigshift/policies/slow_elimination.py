@@ -1,21 +1,25 @@
 """Slow elimination: successive elimination for means that drift, where an arm sleeps until it could be best again.
 
-After Krishnamurthy and Gopalan (2021), "On slowly-varying non-stationary bandits": every mean moves by at most ``drift``
-in a round (told), so that an arm seen to be worse by a gap can be left alone for at least gap / (2 drift) rounds. This
-is their idea and not their text: windows, test and waking are derived here, so that they hold with explicit constants.
+After Krishnamurthy and Gopalan (2021), "On slowly-varying non-stationary bandits": every mean moves by at most
+``drift`` in a round (told), so that an arm seen to be worse by a gap can be left alone for at least gap / (2 drift)
+rounds. This is their idea and not their text: windows, test and waking are derived here, so that they hold with
+explicit constants.
 
-A window of n rewards of arm a with mean M and mean round R says of its mean in round t, by Hoeffding's inequality, that
+A window of n rewards of arm a with mean M and mean round R says of its mean in round t, by Hoeffding's inequality,
+that
 
     |mean(a, t) - M| <= sqrt(b / (2 n)) + drift (t - R),    b = log(2 T^2 / delta),
 
-for all windows at once with probability 1 - ``delta`` (1 / T without it). The interval of an arm is the intersection of
-those of all windows so far, so it widens by ``drift`` on both sides in a round and shrinks with rewards. Windows are,
-for every power of two up to the most useful n, from that many to less than twice that many of the newest rewards. An arm is
-awake unless its interval lies below that of another. The arms awake are played in turn; one that wakes has new windows,
-since old rewards would only blur them, and keeps its interval. On that event no arm asleep is ever the best one.
+for all windows at once with probability 1 - ``delta`` (1 / T without it). The interval of an arm is the intersection
+of those of all windows so far, so it widens by ``drift`` on both sides in a round and shrinks with rewards. Windows
+are, for every power of two up to the most useful n, from that many to less than twice that many of the newest
+rewards. An arm is awake unless its interval lies below that of another. The arms awake are played in turn; one that
+wakes has new windows, since old rewards would only blur them, and keeps its interval. On that event no arm asleep is
+ever the best one.
 
 Without ``drift`` it is 1 / T: no mean then changes by more than 1 over the whole run. If the interval of an arm gets
-empty the means drift faster than told (or an event of probability delta has happened): what is known of it is dropped.
+empty the means drift faster than told (or an event of probability delta has happened): what is known of it is
+dropped.
 
 Late rewards count at the round of their decision. Turns are by decisions, so that no arm is asked again and again.
 """

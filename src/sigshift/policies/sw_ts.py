@@ -43,7 +43,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     key: np.uint64
     total: np.ndarray
-    count: np.ndarray
+    number: np.ndarray
     asked: np.ndarray
     rewards: np.ndarray  # [round modulo window, arm]
     clock: np.ndarray  # the last round chosen for
@@ -81,7 +81,7 @@ def select(p, s, t):
     if s.asked[rarest] < p.minimum:
         chosen(p, s, t, rarest)
         return rarest, 1.0
-    arm = best_sample(p.law, s.total, s.count, s.key, t)
+    arm = best_sample(p.law, s.total, s.number, s.key, t)
     chosen(p, s, t, arm)
     return arm, math.nan
 
@@ -95,8 +95,8 @@ def chosen(p, s, t, a):
         if old != NOT_CHOSEN:
             s.asked[b] -= 1
             if old != NOT_TOLD:
-                s.count[b] -= 1.0
-                s.total[b] = s.total[b] - old if s.count[b] > 0.0 else 0.0
+                s.number[b] -= 1.0
+                s.total[b] = s.total[b] - old if s.number[b] > 0.0 else 0.0
             s.rewards[place, b] = NOT_CHOSEN
     s.rewards[place, a] = NOT_TOLD
     s.asked[a] += 1
@@ -110,13 +110,13 @@ def update(p, s, t, a, y, q):
         reward = as_success(p.law, y, s.key, t)
         s.rewards[place, a] = reward
         s.total[a] += reward
-        s.count[a] += 1.0
+        s.number[a] += 1.0
 
 
 @kernel
 def forget(p, s, a):
     s.total[a] = 0.0
-    s.count[a] = 0.0
+    s.number[a] = 0.0
     s.asked[a] = 0
     for place in range(p.window):
         s.rewards[place, a] = NOT_CHOSEN

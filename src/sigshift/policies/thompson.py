@@ -29,7 +29,7 @@ class Params(NamedTuple):
 class State(NamedTuple):
     key: np.uint64
     total: np.ndarray  # of the rewards (or of the coins they became)
-    count: np.ndarray
+    number: np.ndarray
 
 
 def configure(*, law: str = "beta") -> Params:
@@ -42,13 +42,13 @@ def init(p, arms, key):
 
 @kernel
 def select(p, s, t):
-    return best_sample(p.law, s.total, s.count, s.key, t), math.nan
+    return best_sample(p.law, s.total, s.number, s.key, t), math.nan
 
 
 @kernel
 def update(p, s, t, a, y, q):
     s.total[a] += as_success(p.law, y, s.key, t)
-    s.count[a] += 1.0
+    s.number[a] += 1.0
 
 
 @kernel
@@ -59,4 +59,4 @@ def chosen(p, s, t, a):
 @kernel
 def forget(p, s, a):
     s.total[a] = 0.0
-    s.count[a] = 0.0
+    s.number[a] = 0.0

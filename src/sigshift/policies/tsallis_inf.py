@@ -1,20 +1,20 @@
 """Tsallis-INF: mirror descent with the Tsallis entropy of power 1/2, optimal for stochastic and adversarial rewards.
 
-Zimmert and Seldin (2021), "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits", Algorithm 1 with
-alpha = 1/2 and Theorem 1. In round t = 1, 2, ... arm a is played with probability
+Zimmert and Seldin (2021), "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits", Algorithm 1
+with alpha = 1/2 and Theorem 1. In round t = 1, 2, ... arm a is played with probability
 
     w(a) = 4 / (eta (L(a) - x))^2,    x such that they add up to 1,
 
 and its loss 1 - y changes the estimates L. ``estimator="iw"`` (importance weights) has eta = 2 / sqrt(t) and adds
-``(1 - y) / w(a)`` to L(a). ``estimator="rv"`` (reduced variance) has eta = 4 / sqrt(t) and adds, with
-``B(i) = 1/2`` if ``w(i) >= eta^2`` and else 0, B(i) to every L(i) and ``(1 - y - B(a)) / w(a)`` to that of the arm played.
+``(1 - y) / w(a)`` to L(a). ``estimator="rv"`` (reduced variance) has eta = 4 / sqrt(t) and adds, with ``B(i) = 1/2``
+if ``w(i) >= eta^2`` and else 0, B(i) to every L(i) and ``(1 - y - B(a)) / w(a)`` to that of the arm played.
 
-Newton's method finds ``z = eta (smallest L - x)``, which lies in [2, 2 sqrt(K)], from that of the round before. The sum of
-the w(a) is a convex function that falls: from the left of the root every step stays there and the first step from the
-right leads there, or beyond 2. What rounding leaves is divided out, so that the probabilities are exact.
+Newton's method finds ``z = eta (smallest L - x)``, which lies in [2, 2 sqrt(K)], from that of the round before. The
+sum of the w(a) is a convex function that falls: from the left of the root every step stays there and the first step
+from the right leads there, or beyond 2. What rounding leaves is divided out, so that the probabilities are exact.
 
-Only differences of losses matter: they are kept relative to the smallest. The paper has no delay: a late reward acts on
-arrival, with the probability and the eta of its decision; the B(i) of the other arms are then those of the newest
+Only differences of losses matter: they are kept relative to the smallest. The paper has no delay: a late reward acts
+on arrival, with the probability and the eta of its decision; the B(i) of the other arms are then those of the newest
 probabilities, which do not depend on that reward either. A new arm is level with the best one.
 """
 

@@ -139,7 +139,7 @@ class NaiveTsallis(NaiveUniform):
             return
         for i in range(self.arms):
             w = q if i == a else self.newest[i]
-            baseline = 0.5 if w >= self.eta(t) ** 2 else 0.0
+            baseline = 0.5 if w >= self.eta(t) ** 2 * (1 - 1e-9) else 0.0  # ties count as enough
             self.losses[i].append((loss - baseline) / q + baseline if i == a else baseline)
 
 

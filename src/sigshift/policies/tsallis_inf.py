@@ -32,6 +32,7 @@ GUARANTEE = "adversarial: 2 sqrt(K T) + O(K log T) (rv), 4 sqrt(K T) + 1 (iw); s
 
 CLOSE = 1e-12  # of the sum of the probabilities to 1
 STEPS = 50
+NEARLY = 1.0 - 1e-9  # equal probabilities meet eta^2 exactly in some rounds: rounding is not to decide
 
 
 class Params(NamedTuple):
@@ -87,7 +88,7 @@ def select(p, s, t):
 def update(p, s, t, a, y, q):
     baseline = 0.0
     if p.reduced:
-        enough = p.eta * p.eta / (t + 1.0)
+        enough = NEARLY * p.eta * p.eta / (t + 1.0)
         if q >= enough:
             baseline = 0.5
         for i in range(s.losses.size):

@@ -45,16 +45,12 @@ class NaiveThompson:
         self.told.append((t, a, y))
 
 
-def memory(horizon, changes):
-    return math.sqrt(horizon * math.log(max(horizon, 2)) / max(changes, 1))
-
-
 class NaiveDTS(NaiveThompson):
     """A reward of round s weighs discount^(t - 1 - s) in round t."""
 
     def __init__(self, arms, horizon, key, environment=None, law="beta", changes=1, discount=None):
         super().__init__(arms, horizon, key, law=law)
-        self.discount = 1 - 1 / max(memory(horizon, changes), 2) if discount is None else discount
+        self.discount = 1 - math.sqrt(changes / horizon) / 4 if discount is None else discount
 
     def weight(self, s, t):
         return self.discount ** (t - 1 - s)
@@ -65,7 +61,7 @@ class NaiveSWTS(NaiveThompson):
 
     def __init__(self, arms, horizon, key, environment=None, law="beta", changes=1, window=None, minimum=1):
         super().__init__(arms, horizon, key, law=law)
-        self.window = math.ceil(memory(horizon, changes)) if window is None else window
+        self.window = window or max(1, math.floor(2 * math.sqrt(horizon * math.log(horizon) / changes)))
         self.minimum = min(minimum, self.window // (2 * arms))
         self.asked = []
 

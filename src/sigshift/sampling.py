@@ -109,19 +109,24 @@ def as_success(law, y, key, t):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def best_sample(law, total, count, key, t):  # type: ignore[no-untyped-def]
-    """The arm of the largest draw from the posteriors, given the sum of each arm's rewards and their number.
+def posterior_sample(law, total, count, key, t, arm):  # type: ignore[no-untyped-def]
+    """A draw from an arm's posterior, given the sum of its rewards and their number.
 
     ``beta`` is Beta(1 + total, 1 + count - total), ``gaussian`` N(total / (count + 1), 1 / (count + 1)).
     """
+    if law == BETA_POSTERIOR:
+        return beta_draw(1.0 + total, 1.0 + count - total, key, t, SAMPLE_STREAM, arm)
+    known = count + 1.0
+    return total / known + standard_normal(key, t, SAMPLE_STREAM, arm, 0) / math.sqrt(known)
+
+
+@kernel
+def best_sample(law, total, count, key, t):  # type: ignore[no-untyped-def]
+    """The arm of the largest draw from the posteriors."""
     best = 0
     largest = -np.inf
     for a in range(total.size):
-        if law == BETA_POSTERIOR:
-            sample = beta_draw(1.0 + total[a], 1.0 + count[a] - total[a], key, t, SAMPLE_STREAM, a)
-        else:
-            known = count[a] + 1.0
-            sample = total[a] / known + standard_normal(key, t, SAMPLE_STREAM, a, 0) / math.sqrt(known)
+        sample = posterior_sample(law, total[a], count[a], key, t, a)
         if sample > largest:
             largest = sample
             best = a

@@ -11,9 +11,8 @@ sampling for non-stationary bandit problems": N(S / (N + 1), 1 / (N + 1)) with t
 have N where we, with Agrawal and Goyal, have N + 1, which is defined before the first reward and bounds the deviation
 of an arm that has faded.
 
-The papers leave the discount to the user or to constants that nobody knows. Without ``discount`` it is ``1 - sqrt(L /
-(T log T))``, a memory of sqrt(T log(T) / L) rounds, from ``changes=L`` (told) or L = 1. That memory balances the two
-terms of the usual bound, L memory + T log(T) / memory. ``sw_ts`` takes the same.
+The papers leave the discount to the user or to constants that nobody knows. Without ``discount`` it is 1 - sqrt(L / T) /
+4 from ``changes=L`` (told) or L = 1, as in ``d_ucb``: Garivier and Moulines' for a memory that fades.
 
 Late rewards: evidence fades with the rounds since its decision, whenever it comes.
 """
@@ -24,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.checks import choice, real, whole
+from sigshift.indices import discount_for
 from sigshift.kernel import kernel
 from sigshift.sampling import POSTERIORS, as_success, best_sample
 
@@ -47,13 +47,12 @@ class State(NamedTuple):
 
 
 def configure(horizon, *, law: str = "beta", changes: int | None = None, discount: float | None = None) -> Params:
-    changes = 1 if changes is None else whole("changes", changes, 0, "Pass the number of changes, or None.")
+    if changes is not None:
+        changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if discount is None:
-        memory = math.sqrt(horizon * math.log(max(horizon, 2)) / max(changes, 1))
-        discount = 1.0 - 1.0 / max(memory, 2.0)
-    else:
-        cure = "The share of evidence kept in a round; None derives it from the horizon."
-        discount = real("discount", discount, cure, above=0.0, most=1.0)
+        discount = discount_for(horizon, changes)
+    cure = "The share of evidence kept in a round; None derives it from the horizon."
+    discount = real("discount", discount, cure, above=0.0, most=1.0)
     return Params(POSTERIORS.index(choice("law", law, POSTERIORS)), discount)
 
 

@@ -11,11 +11,12 @@ is played at once (the rarest first, then the first). With ``minimum=1``, our re
 played at the beginning and then at least every ``window`` + K rounds; ``minimum=0`` is the algorithm of 2020. Their
 Gaussian form has n for n + 1 (defined, because n is at least 1).
 
-The papers' windows are orders. Without ``window`` it is ``sqrt(T log(T) / L)`` from ``changes=L`` (told) or L = 1: that
-balances the two terms of the bound, L window + T log(T) / window. (The arms that are owed take at most half of it.)
+The papers' windows are orders. Without ``window`` it is 2 sqrt(T log(T) / L) from ``changes=L`` (told) or L = 1, as in
+``sw_ucb``: that balances the order of the bound, L window + T log(T) / window. The arms that are owed take at most half
+of a window.
 
-Late rewards: one that comes within the window counts until the round of its decision leaves it; one that comes later is
-dropped. Decisions whose reward has not come count for the minimum, so that no arm is asked again and again.
+Late rewards: one joins the window in the place of its decision's round; it is ignored if that round has left. Decisions
+whose reward has not come count for the minimum, so that no arm is asked again and again. A retired arm keeps its place.
 """
 
 import math
@@ -24,29 +25,30 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.checks import choice, whole
+from sigshift.indices import CLOCK, FIRST, WAITING, arrive, enter, leave, window_for
 from sigshift.kernel import kernel
-from sigshift.sampling import POSTERIORS, as_success, best_sample
+from sigshift.sampling import POSTERIORS, as_success, posterior_sample
 
 PAPER = "Trovo, Paladino, Restelli, Gatti 2020; Fiandri, Metelli, Trovo 2024"
 GUARANTEE = "L changes: order L window + T log(T) / window for each arm, up to gaps"
 TOLD = "changes (optional)"
 
-NOT_CHOSEN, NOT_TOLD = -2.0, -1.0  # in place of a reward
-
 
 class Params(NamedTuple):
     law: int
     window: int
-    minimum: int
+    minimum: float
 
 
 class State(NamedTuple):
     key: np.uint64
-    total: np.ndarray
-    number: np.ndarray
+    clock: np.ndarray
+    arms: np.ndarray  # the ring of the window
+    rewards: np.ndarray
+    retired: np.ndarray
     asked: np.ndarray
-    rewards: np.ndarray  # [round modulo window, arm]
-    clock: np.ndarray  # the last round chosen for
+    told: np.ndarray
+    total: np.ndarray
 
 
 def configure(
@@ -58,65 +60,64 @@ def configure(
     window: int | None = None,
     minimum: int = 1,
 ) -> Params:
-    changes = 1 if changes is None else whole("changes", changes, 0, "Pass the number of changes, or None.")
+    if changes is not None:
+        changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if window is None:
-        window = math.ceil(math.sqrt(horizon * math.log(max(horizon, 2)) / max(changes, 1)))
-    else:
-        window = whole("window", window, 1, "The number of rounds remembered; None derives it from the horizon.")
+        window = window_for(horizon, changes)
+    window = whole("window", window, 1, "The number of rounds remembered; None derives it from the horizon.")
     minimum = whole("minimum", minimum, 0, "How often each arm is played within a window at least.")
-    return Params(POSTERIORS.index(choice("law", law, POSTERIORS)), window, min(minimum, window // (2 * arms)))
+    return Params(POSTERIORS.index(choice("law", law, POSTERIORS)), window, float(min(minimum, window // (2 * arms))))
 
 
 def init(p, arms, key):
-    rewards = np.full((p.window, arms), NOT_CHOSEN)
-    return State(key, np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64), rewards, np.zeros(1, np.int64))
+    return State(
+        key=key,
+        clock=np.zeros(CLOCK, np.int64),
+        arms=np.zeros(p.window + 1, np.int64),
+        rewards=np.full(p.window + 1, WAITING),
+        retired=np.zeros(arms, np.bool_),
+        asked=np.zeros(arms),
+        told=np.zeros(arms),
+        total=np.zeros(arms),
+    )
 
 
 @kernel
 def select(p, s, t):
-    rarest = 0
-    for a in range(s.asked.size):
-        if s.asked[a] < s.asked[rarest]:
-            rarest = a
-    if s.asked[rarest] < p.minimum:
-        chosen(p, s, t, rarest)
-        return rarest, 1.0
-    arm = best_sample(p.law, s.total, s.number, s.key, t)
-    chosen(p, s, t, arm)
-    return arm, math.nan
+    while s.clock[FIRST] < t - p.window:
+        leave(s)
+    arm = owed(p, s)
+    if arm >= 0:
+        enter(s, t, arm)
+        return arm, 1.0
+    best = -1
+    largest = -np.inf
+    for a in range(s.total.size):
+        if not s.retired[a]:
+            sample = posterior_sample(p.law, s.total[a], s.told[a], s.key, t, a)
+            if sample > largest:
+                largest = sample
+                best = a
+    enter(s, t, best)
+    return best, math.nan
 
 
 @kernel
-def chosen(p, s, t, a):
-    """The oldest round of the window makes room for round t."""
-    place = t % p.window
-    for b in range(s.asked.size):
-        old = s.rewards[place, b]
-        if old != NOT_CHOSEN:
-            s.asked[b] -= 1
-            if old != NOT_TOLD:
-                s.number[b] -= 1.0
-                s.total[b] = s.total[b] - old if s.number[b] > 0.0 else 0.0
-            s.rewards[place, b] = NOT_CHOSEN
-    s.rewards[place, a] = NOT_TOLD
-    s.asked[a] += 1
-    s.clock[0] = t
+def owed(p, s):
+    """The arm that has been played least, if that is too rarely; else -1."""
+    rarest = -1
+    for a in range(s.asked.size):
+        if not s.retired[a] and s.asked[a] < p.minimum and (rarest < 0 or s.asked[a] < s.asked[rarest]):
+            rarest = a
+    return rarest
 
 
 @kernel
 def update(p, s, t, a, y, q):
-    place = t % p.window
-    if s.clock[0] - t < p.window and s.rewards[place, a] == NOT_TOLD:
-        reward = as_success(p.law, y, s.key, t)
-        s.rewards[place, a] = reward
-        s.total[a] += reward
-        s.number[a] += 1.0
+    arrive(s, t, a, as_success(p.law, y, s.key, t))
 
 
-@kernel
-def forget(p, s, a):
-    s.total[a] = 0.0
-    s.number[a] = 0.0
-    s.asked[a] = 0
-    for place in range(p.window):
-        s.rewards[place, a] = NOT_CHOSEN
+def retire_arm(p, s, a):
+    """Never choose the arm again; its rounds leave the window in their time."""
+    s.retired[a] = True
+    return s

@@ -29,7 +29,8 @@ class NaiveThompson:
         samples = []
         for arm, (total, count) in enumerate(self.evidence(t)):
             if self.law == "beta":
-                samples.append(beta_draw(1.0 + total, 1.0 + (count - total), self.key, t, 0, arm))
+                pair = uniforms(self.key, t, 0, arm)
+                samples.append(beta_draw(1.0 + total, 1.0 + (count - total), *pair, self.key, t, 0, arm))
             else:
                 normal = standard_normal(self.key, t, 0, arm, 0)
                 samples.append(total / (count + 1) + normal / math.sqrt(count + 1))

@@ -18,7 +18,7 @@ from sigshift.kernel import allocating_kernel
 from sigshift.play import Play
 from sigshift.policies import exp3_ix, exp3_pp, rexp3, sao, slow_elimination, sw_ts, thompson, tsallis_inf
 from sigshift.policy import policy
-from sigshift.rng import uniform
+from sigshift.rng import uniform, uniforms
 from sigshift.sampling import BETA_POSTERIOR, as_success, best_sample, beta_draw, pick, standard_normal
 from sigshift.simulation import simulate
 from sigshift.testing import check_policy
@@ -36,7 +36,8 @@ KEY = np.uint64(7)
 def betas(a, b, count):
     out = np.empty(count)
     for i in range(count):
-        out[i] = beta_draw(a, b, KEY, i, 0, 3)
+        first, second = uniforms(KEY, i, 0, 3)
+        out[i] = beta_draw(a, b, first, second, KEY, i, 0, 3)
     return out
 
 
@@ -50,9 +51,9 @@ def normals(count):
 
 @allocating_kernel
 def winners(law, total, number, count):
-    out = np.zeros(total.size)
+    out, draws = np.zeros(total.size), np.zeros((2, total.size))
     for i in range(count):
-        out[best_sample(law, total, number, KEY, i)] += 1
+        out[best_sample(law, total, number, draws, KEY, i)] += 1
     return out
 
 
@@ -71,7 +72,9 @@ def test_normal_draws_are_normal():
 
 def test_draws_of_arms_and_rounds_are_independent():
     middle = stats.beta(3, 2).median()
-    above = np.array([[beta_draw(3.0, 2.0, KEY, t, 0, a) > middle for a in (0, 1)] for t in range(4001)])
+    above = np.array(
+        [[beta_draw(3.0, 2.0, *uniforms(KEY, t, 0, a), KEY, t, 0, a) > middle for a in (0, 1)] for t in range(4001)]
+    )
     bits = above[:-1, 0] + 2 * above[:-1, 1] + 4 * above[1:, 0]
     assert stats.chisquare(np.bincount(bits[::2], minlength=8)).pvalue > CHANCE
 

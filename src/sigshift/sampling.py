@@ -6,9 +6,9 @@ draw that rejects proposals takes fresh numbers by counting attempts, and no two
 - ``pick``: an arm with probability ``factor weights[a] + least``;
 - ``standard_normal``: Box and Muller, one of the two;
 - ``log_gamma_draw``: Marsaglia and Tsang (ACM TOMS 2000), as a logarithm, so that tiny shapes do not underflow;
-- ``beta_draw``: shapes of at least 1, by rejection as in algorithm BB of Cheng (Communications of the ACM 1978), which
-  costs a pair of uniforms, a logarithm or two and an exponential in each of less than 1.5 attempts; a shape of 1 by
-  inversion;
+- ``beta_draw``: shapes of at least 1, by rejection as in algorithm BB of Cheng (Communications of the ACM 1978), less
+  than 1.5 attempts on average (without its test that saves two logarithms half of the time: the branch costs more); a
+  shape of 1 by inversion;
 - ``best_sample``: Thompson sampling's choice, the arm whose draw from its posterior is largest.
 """
 
@@ -24,7 +24,6 @@ ATTEMPTS = 1 << 16
 TWO_PI = 2.0 * math.pi
 SMALLEST_UNIFORM = 2.0**-54
 LOG_4 = math.log(4.0)
-SQUEEZE = 1.0 + math.log(5.0)  # log z <= 5 z - 1 - log 5 settles most proposals without a logarithm
 NEARLY_1 = 1.0 + 1e-9  # nearer to 1 the constants of BB drown in rounding; the density changes by less than 1e-7
 
 # What the posterior of an arm is; the stream of the draws from it, and that of the coins of `as_success`.
@@ -52,6 +51,12 @@ def pick(weights, factor, least, chance):  # type: ignore[no-untyped-def]
 def standard_normal(key, t, stream, arm, attempt):  # type: ignore[no-untyped-def]
     """A standard normal draw (Box and Muller)."""
     radius, angle = uniforms(key, t, stream, arm | attempt << ATTEMPT_SHIFT)
+    return box_muller(radius, angle)
+
+
+@kernel
+def box_muller(radius, angle):  # type: ignore[no-untyped-def]
+    """A standard normal number from two uniform ones."""
     return math.sqrt(-2.0 * math.log(1.0 - radius)) * math.cos(TWO_PI * angle)
 
 
@@ -76,27 +81,25 @@ def log_gamma_draw(shape, key, t, stream, arm, which):  # type: ignore[no-untype
 
 
 @kernel
-def beta_draw(first_shape, second_shape, key, t, stream, arm):  # type: ignore[no-untyped-def]
-    """A beta draw; both shapes are at least 1."""
+def beta_draw(first_shape, second_shape, chance, accept, key, t, stream, arm):  # type: ignore[no-untyped-def]
+    """A beta draw; both shapes are at least 1. The pair of uniforms of attempt 0 is given."""
     a = min(first_shape, second_shape)
     b = max(first_shape, second_shape)
     if a < NEARLY_1:
-        chance, _ = uniforms(key, t, stream, arm)
         share = math.exp(math.log(1.0 - chance) / b)  # of shapes b and 1
         return share if second_shape == a else 1.0 - share
     both = a + b
     steep = math.sqrt((both - 2.0) / (2.0 * a * b - both))
     w = a
-    for attempt in range(ATTEMPTS):
-        chance, accept = uniforms(key, t, stream, arm | attempt << ATTEMPT_SHIFT)
+    for attempt in range(1, ATTEMPTS):
         chance = max(chance, SMALLEST_UNIFORM)
         logit = math.log(chance / (1.0 - chance))
         v = steep * logit
         w = a * math.exp(v)
-        z = chance * chance * (1.0 - accept)
         r = a * v + logit - LOG_4
-        if a + r - w + SQUEEZE >= 5.0 * z or r + both * math.log(both / (b + w)) >= math.log(z):
+        if r + both * math.log(both / (b + w)) >= math.log(chance * chance * (1.0 - accept)):
             break
+        chance, accept = uniforms(key, t, stream, arm | attempt << ATTEMPT_SHIFT)
     return (w if first_shape == a else b) / (b + w)
 
 
@@ -109,24 +112,33 @@ def as_success(law, y, key, t):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def posterior_sample(law, total, count, key, t, arm):  # type: ignore[no-untyped-def]
+def new_draws(draws, key, t):  # type: ignore[no-untyped-def]
+    """The pairs of uniforms of all arms, for :func:`posterior_sample`: together they cost a fraction of one by one."""
+    for a in range(draws.shape[1]):
+        draws[0, a], draws[1, a] = uniforms(key, t, SAMPLE_STREAM, a)
+
+
+@kernel
+def posterior_sample(law, total, count, draws, key, t, arm):  # type: ignore[no-untyped-def]
     """A draw from an arm's posterior, given the sum of its rewards and their number.
 
     ``beta`` is Beta(1 + total, 1 + count - total), ``gaussian`` N(total / (count + 1), 1 / (count + 1)).
     """
+    first, second = draws[0, arm], draws[1, arm]
     if law == BETA_POSTERIOR:
-        return beta_draw(1.0 + total, 1.0 + count - total, key, t, SAMPLE_STREAM, arm)
+        return beta_draw(1.0 + total, 1.0 + count - total, first, second, key, t, SAMPLE_STREAM, arm)
     known = count + 1.0
-    return total / known + standard_normal(key, t, SAMPLE_STREAM, arm, 0) / math.sqrt(known)
+    return total / known + box_muller(first, second) / math.sqrt(known)
 
 
 @kernel
-def best_sample(law, total, count, key, t):  # type: ignore[no-untyped-def]
-    """The arm of the largest draw from the posteriors."""
+def best_sample(law, total, count, draws, key, t):  # type: ignore[no-untyped-def]
+    """The arm of the largest draw from the posteriors; ``draws[2, arms]`` is room for the uniforms."""
+    new_draws(draws, key, t)
     best = 0
     largest = -np.inf
     for a in range(total.size):
-        sample = posterior_sample(law, total[a], count[a], key, t, a)
+        sample = posterior_sample(law, total[a], count[a], draws, key, t, a)
         if sample > largest:
             largest = sample
             best = a

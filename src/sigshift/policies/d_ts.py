@@ -11,8 +11,8 @@ sampling for non-stationary bandit problems": N(S / (N + 1), 1 / (N + 1)) with t
 have N where we, with Agrawal and Goyal, have N + 1, which is defined before the first reward and bounds the deviation
 of an arm that has faded.
 
-The papers leave the discount to the user or to constants that nobody knows. Without ``discount`` it is 1 - sqrt(L / T) /
-4 from ``changes=L`` (told) or L = 1, as in ``d_ucb``: Garivier and Moulines' for a memory that fades.
+The papers leave the discount to the user, or to constants that nobody knows. Without it, it is 1 - sqrt(L / T) / 4
+from ``changes=L`` (told) or L = 1, that of ``d_ucb``.
 
 Late rewards: evidence fades with the rounds since its decision, whenever it comes.
 """
@@ -43,6 +43,7 @@ class State(NamedTuple):
     key: np.uint64
     total: np.ndarray
     number: np.ndarray
+    draws: np.ndarray  # room for a round's uniforms
     clock: np.ndarray  # the last round chosen for
 
 
@@ -57,12 +58,12 @@ def configure(horizon, *, law: str = "beta", changes: int | None = None, discoun
 
 
 def init(p, arms, key):
-    return State(key, np.zeros(arms), np.zeros(arms), np.zeros(1, np.int64))
+    return State(key, np.zeros(arms), np.zeros(arms), np.zeros((2, arms)), np.zeros(1, np.int64))
 
 
 @kernel
 def select(p, s, t):
-    arm = best_sample(p.law, s.total, s.number, s.key, t)
+    arm = best_sample(p.law, s.total, s.number, s.draws, s.key, t)
     fade(p, s, t)
     return arm, math.nan
 

@@ -27,7 +27,7 @@ import numpy as np
 from sigshift.checks import choice, whole
 from sigshift.indices import CLOCK, FIRST, WAITING, arrive, enter, leave, window_for
 from sigshift.kernel import kernel
-from sigshift.sampling import POSTERIORS, as_success, posterior_sample
+from sigshift.sampling import POSTERIORS, as_success, new_draws, posterior_sample
 
 PAPER = "Trovo, Paladino, Restelli, Gatti 2020; Fiandri, Metelli, Trovo 2024"
 GUARANTEE = "L changes: order L window + T log(T) / window for each arm, up to gaps"
@@ -49,6 +49,7 @@ class State(NamedTuple):
     asked: np.ndarray
     told: np.ndarray
     total: np.ndarray
+    draws: np.ndarray  # room for a round's uniforms
 
 
 def configure(
@@ -79,6 +80,7 @@ def init(p, arms, key):
         asked=np.zeros(arms),
         told=np.zeros(arms),
         total=np.zeros(arms),
+        draws=np.zeros((2, arms)),
     )
 
 
@@ -90,11 +92,12 @@ def select(p, s, t):
     if arm >= 0:
         enter(s, t, arm)
         return arm, 1.0
+    new_draws(s.draws, s.key, t)
     best = -1
     largest = -np.inf
     for a in range(s.total.size):
         if not s.retired[a]:
-            sample = posterior_sample(p.law, s.total[a], s.told[a], s.key, t, a)
+            sample = posterior_sample(p.law, s.total[a], s.told[a], s.draws, s.key, t, a)
             if sample > largest:
                 largest = sample
                 best = a

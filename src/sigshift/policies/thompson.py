@@ -30,6 +30,7 @@ class State(NamedTuple):
     key: np.uint64
     total: np.ndarray  # of the rewards (or of the coins they became)
     number: np.ndarray
+    draws: np.ndarray  # room for a round's uniforms
 
 
 def configure(*, law: str = "beta") -> Params:
@@ -37,12 +38,12 @@ def configure(*, law: str = "beta") -> Params:
 
 
 def init(p, arms, key):
-    return State(key, np.zeros(arms), np.zeros(arms))
+    return State(key, np.zeros(arms), np.zeros(arms), np.zeros((2, arms)))
 
 
 @kernel
 def select(p, s, t):
-    return best_sample(p.law, s.total, s.number, s.key, t), math.nan
+    return best_sample(p.law, s.total, s.number, s.draws, s.key, t), math.nan
 
 
 @kernel

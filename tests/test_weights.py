@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from alike import instances, plays_alike
 from naive_weights import NaiveSAO, NaiveSlowElimination
 from sigshift.checks import InvalidInput
 from sigshift.environment import Environment
@@ -22,7 +23,6 @@ from sigshift.rng import uniform, uniforms
 from sigshift.sampling import BETA_POSTERIOR, as_success, best_sample, beta_draw, pick, standard_normal
 from sigshift.simulation import simulate
 from sigshift.testing import check_policy
-from test_policies import instances, plays_alike
 
 CHANCE = 1e-6
 DRAWS = 50_000

@@ -1,7 +1,6 @@
 """Reward laws: the reward of (key, run, round, arm) as a pure function, in [0, 1] and with exactly the mean asked.
 
-The counter of :mod:`sigshift.rng` holds the round (two words), the run, and ``arm | attempt << 16``, so that a
-law that rejects proposals takes fresh numbers by counting attempts, and no two arms ever share one.
+The stream of :mod:`sigshift.sampling` is the run.
 
 - ``bernoulli``: one call of Philox and a comparison;
 - ``deterministic``: the mean itself;
@@ -20,15 +19,13 @@ import numpy as np
 from sigshift.kernel import cached_kernel, kernel
 from sigshift.law_names import BERNOULLI, BETA, DETERMINISTIC, LAWS, NORMAL
 from sigshift.rng import uniforms
+from sigshift.sampling import ATTEMPT_SHIFT, ATTEMPTS, log_gamma_draw, standard_normal
 
 __all__ = ["BERNOULLI", "BETA", "DETERMINISTIC", "LAWS", "NORMAL", "draw", "fill", "single", "truncated_location"]
 
-ATTEMPT_SHIFT = 16
-ATTEMPTS = 1 << 16
 SMALLEST_MEAN = 1e-150  # below it squares underflow; no reward can tell it from 0
 ROOT_HALF = math.sqrt(0.5)
 DENSITY_AT_0 = 1.0 / math.sqrt(2.0 * math.pi)
-TWO_PI = 2.0 * math.pi
 
 FAR = 8.5  # a border so many deviations away moves the mean by less than 1e-16
 TAIL = 16.0  # sd / mean from which the series of `tail_border` is exact to 1e-12
@@ -63,33 +60,6 @@ def beta(concentration, mean, key, t, run, arm):  # type: ignore[no-untyped-def]
         return 1.0 / (1.0 + math.exp(ratio))
     odds = math.exp(-ratio)
     return odds / (1.0 + odds)
-
-
-@kernel
-def log_gamma_draw(shape, key, t, run, arm, which):  # type: ignore[no-untyped-def]
-    """The logarithm of a gamma draw; a shape below 1 is that of shape + 1 times U^(1 / shape).
-
-    Attempt ``n`` of gamma ``which`` (0 or 1) takes the counters ``4 n + 2 which`` and the next.
-    """
-    d = (shape + 1.0 if shape < 1.0 else shape) - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
-    for attempt in range(2 * which, ATTEMPTS, 4):
-        x = standard_normal(key, t, run, arm, attempt)
-        v = 1.0 + c * x
-        if v > 0.0:
-            v = v * v * v
-            accept, boost = uniforms(key, t, run, arm | (attempt + 1) << ATTEMPT_SHIFT)
-            if math.log(1.0 - accept) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
-                logarithm = math.log(d * v)
-                return logarithm + math.log(1.0 - boost) / shape if shape < 1.0 else logarithm
-    return math.log(d)
-
-
-@kernel
-def standard_normal(key, t, run, arm, attempt):  # type: ignore[no-untyped-def]
-    """A standard normal draw (Box and Muller)."""
-    radius, angle = uniforms(key, t, run, arm | attempt << ATTEMPT_SHIFT)
-    return math.sqrt(-2.0 * math.log(1.0 - radius)) * math.cos(TWO_PI * angle)
 
 
 @kernel

@@ -19,6 +19,7 @@ import numpy as np
 from sigshift.checks import real
 from sigshift.kernel import kernel, unmoved
 from sigshift.rng import uniform
+from sigshift.sampling import pick
 
 PAPER = "Auer, Cesa-Bianchi, Freund, Schapire 2002"
 GUARANTEE = "adversarial: regret to the best single arm <= 2.63 sqrt(K T ln K)"
@@ -58,15 +59,7 @@ def select(p, s, t):
         total = 0.0
         for a in range(arms):
             total += s.weights[a]
-    left = uniform(s.key, t, 0)
-    factor = (1.0 - p.gamma) / total
-    least = p.gamma / arms
-    for a in range(arms - 1):
-        q = factor * s.weights[a] + least
-        if left < q:
-            return a, q
-        left -= q
-    return arms - 1, min(1.0, factor * s.weights[arms - 1] + least)
+    return pick(s.weights, (1.0 - p.gamma) / total, p.gamma / arms, uniform(s.key, t, 0))
 
 
 chosen = unmoved

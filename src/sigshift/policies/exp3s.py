@@ -22,6 +22,7 @@ import numpy as np
 from sigshift.checks import real, whole
 from sigshift.kernel import kernel, unmoved
 from sigshift.rng import uniform
+from sigshift.sampling import pick
 
 PAPER = "Auer, Cesa-Bianchi, Freund, Schapire 2002"
 GUARANTEE = "S switches of the best arm: O(sqrt(S K T log(K T))) if told S, else O(S sqrt(K T log(K T)))"
@@ -66,15 +67,7 @@ def select(p, s, t):
     total = 0.0
     for a in range(arms):
         total += s.weights[a]
-    left = uniform(s.key, t, 0)
-    factor = (1.0 - p.gamma) / total
-    least = p.gamma / arms
-    for a in range(arms - 1):
-        q = factor * s.weights[a] + least
-        if left < q:
-            return a, q
-        left -= q
-    return arms - 1, min(1.0, factor * s.weights[arms - 1] + least)
+    return pick(s.weights, (1.0 - p.gamma) / total, p.gamma / arms, uniform(s.key, t, 0))
 
 
 chosen = unmoved

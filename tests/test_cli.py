@@ -119,7 +119,7 @@ def test_every_example_runs(folder, monkeypatch, capsys, example):
         (["new", "study", "x"], "invalid choice"),
         (["new", "policy", "mine.txt"], "must end in .py"),
         (["new", "policy", "no/mine.py"], "folder"),
-        (["check", "ucb"], "Did you mean 'ucb1'"),
+        (["check", "ucb11"], "Did you mean 'ucb1'"),
         (["check", "no.py"], "existing file"),
         (["bench", "--policies", "ucb1", "ucb1"], "distinct"),
         (["bench", "--arms", "1"], "arms"),

@@ -278,7 +278,7 @@ def test_a_policy_that_is_not_to_learn_may_say_so():
 
 def test_an_unknown_policy_is_refused():
     with pytest.raises(InvalidInput, match="Did you mean 'ucb1'"):
-        check_policy("ucb")
+        check_policy("ucb11")
 
 
 def test_a_fault_is_an_assertion_error():

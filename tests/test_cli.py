@@ -202,6 +202,8 @@ def test_a_broken_pipe_is_silent():
 def test_policies_and_envs_as_json(capsys):
     assert cli.main(["policies", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == ss.policies().reset_index().to_dict("records")
+    assert cli.main(["policies", "--absent", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == ss.policies(absent=True).reset_index().to_dict("records")
     assert cli.main(["envs", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == ss.envs().to_dict("records")
 
@@ -210,6 +212,17 @@ def test_policies_and_envs_show_everything(capsys):
     for command, names in (("policies", ss.policies().index), ("envs", ss.envs()["name"])):
         assert cli.main([command]) == 0
         assert set(names) <= set(capsys.readouterr().out.splitlines())
+
+
+def test_policies_end_with_those_that_are_not_given(capsys):
+    assert cli.main(["policies"]) == 0
+    given, _, missing = capsys.readouterr().out.partition("\nNot given:\n\n")
+    assert not set(ss.policies(absent=True).index) & set(given.splitlines())
+    assert cli.main(["policies", "--absent"]) == 0
+    assert capsys.readouterr().out == missing
+    assert set(ss.policies(absent=True).index) <= set(missing.splitlines())
+    assert cli.main(["check", "arm_switch"]) == 2
+    assert "is not given" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -420,7 +433,7 @@ def test_the_reference_has_everything_and_is_always_the_same(monkeypatch):
         assert f"### `ss.{name}`\n" in text
     for words in COMMANDS:
         assert f"### `sigshift {' '.join(words)}`\n" in text
-    for name in [*ss.policies().index, *ss.envs()["name"]]:
+    for name in [*ss.policies().index, *ss.policies(absent=True).index, *ss.envs()["name"]]:
         assert f"### `{name}`\n" in text
     assert ":func:" not in text
     assert "0x" not in text

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alike import instances, plays_alike
+from sigshift.absences import ABSENCES
 from sigshift.analysis.phases import phases
 from sigshift.checks import InvalidInput
 from sigshift.environment import Environment
@@ -69,6 +71,30 @@ def test_the_table_has_every_policy():
     assert table.loc["exp3", "told"] == "horizon"
     assert table.loc["exp3s", "told"] == "horizon, switches (optional)"
     assert table.loc["ucb1", "told"] == "nothing"
+
+
+# What is not given
+
+
+def test_an_absent_algorithm_is_refused_with_the_reason_and_the_cure():
+    for row in ABSENCES:
+        with pytest.raises(InvalidInput) as refusal:
+            policy(row.policy.replace("_", "-"))
+        for part in (repr(row.policy), row.paper, row.reason, row.tried, row.instead):
+            assert part in str(refusal.value)
+    with pytest.raises(InvalidInput, match="Did you mean 'arm_switch'"):
+        policy("armswitch")
+
+
+def test_absent_algorithms_are_listed_apart():
+    table = policies(absent=True)
+    assert list(table.index) == sorted(set(table.index))
+    assert not set(table.index) & set(ALL)
+    assert not set(table.index) & set(policies().index)
+    assert (table != "").all().all()
+    for row in ABSENCES:
+        assert set(re.findall(r"\w+", row.instead)) & set(ALL)  # what to use is there
+        assert all(text.endswith(".") for text in (row.reason, row.tried, row.instead))
 
 
 # Golden runs

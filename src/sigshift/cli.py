@@ -150,8 +150,10 @@ def _add_phases(commands: Any) -> None:
 
 def _add_policies(commands: Any) -> None:
     about = "list the policies: papers, parameters, guarantees"
-    made = _command(commands, "policies", _policies, about, "", "sigshift policies", "sigshift policies --json")
-    made.add_argument("--json", action="store_true", help="print JSON")
+    more = "Below them, the algorithms that are not given: why, what was tried, and what to use instead."
+    made = _command(commands, "policies", _policies, about, more, "sigshift policies", "sigshift policies --json")
+    made.add_argument("--absent", action="store_true", help="only the algorithms that are not given")
+    made.add_argument("--json", action="store_true", help="print JSON: the policies, or the absent ones alone")
 
 
 def _add_envs(commands: Any) -> None:
@@ -300,11 +302,15 @@ def _found(means: Any) -> "Phases":
 def _policies(options: Any) -> None:
     from sigshift.policy import policies
 
-    rows = policies().reset_index().to_dict("records")
+    rows = policies(absent=options.absent).reset_index().to_dict("records")
     if options.json:
         print(json.dumps(rows, indent=2))
-    else:
+        return
+    if not options.absent:
         _print_cards(rows, "policy", ("paper", "guarantee", "told", "parameters"))
+        print("\nNot given:\n")
+        rows = policies(absent=True).reset_index().to_dict("records")
+    _print_cards(rows, "policy", ("paper", "reason", "tried", "instead"))
 
 
 def _envs(options: Any) -> None:

@@ -47,6 +47,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sigshift.absences import ABSENCES, absence
 from sigshift.checks import InvalidInput, choice, refuse, whole
 from sigshift.compose import GIVEN, compose, configured, parameters
 
@@ -137,10 +138,15 @@ def policy(name: Any, **params: Any) -> Policy:
     return _tried(made)
 
 
-def policies() -> Any:
-    """Every built-in policy: paper, parameters, what it is told and what it guarantees, as a data frame."""
+def policies(absent: bool = False) -> Any:
+    """Every built-in policy: paper, parameters, what it is told and what it guarantees, as a data frame.
+
+    With ``absent=True`` the algorithms that are not given: why, what was tried, and what to use instead.
+    """
     import pandas as pd
 
+    if absent:
+        return pd.DataFrame(ABSENCES).set_index("policy")
     rows = []
     for name in names():
         module = definition(name)
@@ -169,8 +175,14 @@ def definition(name: str) -> ModuleType:
     """The module of a built-in policy or of a user's file."""
     if name.endswith(".py"):
         return _load(name)
+    missing = absence(name)
+    if missing:
+        raise InvalidInput(
+            f"policy {name!r} ({missing.paper}) is not given. {missing.reason} Tried: {missing.tried} "
+            f"Instead: {missing.instead}"
+        )
     if name not in names():
-        close = get_close_matches(name, names(), 1)
+        close = get_close_matches(name, (*names(), *(row.policy for row in ABSENCES)), 1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
         raise refuse(
             "policy",

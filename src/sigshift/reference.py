@@ -62,7 +62,8 @@ def reference() -> str:
     parts += ["## Python", "Everything public is in `import sigshift as ss`. Rounds, arms and runs count from 0."]
     for name in _names():
         parts += _about(name)
-    parts += ["## Policies", *_policy_sections(), "## Environments", *_environment_sections()]
+    parts += ["## Policies", *_policy_sections(), "## Policies that are not given", *_absent_sections()]
+    parts += ["## Environments", *_environment_sections()]
     parts += ["## Command line", *_command_sections()]
     return "\n\n".join(parts) + "\n"
 
@@ -72,8 +73,13 @@ def _contents() -> Iterator[str]:
     anchors = _anchors([*(f"ss.{name}" for name in _names()), *commands])
     names = ", ".join(f"[`{name}`](#{anchors[f'ss.{name}']})" for name in _names())
     told = ", ".join(f"[`{command}`](#{anchors[command]})" for command in commands)
-    sections = ("[Policies](#policies)", "[Environments](#environments)", f"[Command line](#command-line): {told}")
-    yield "\n".join(f"- {section}" for section in (f"[Python](#python): {names}", *sections))
+    sections = (
+        f"[Python](#python): {names}",
+        "[Policies](#policies), and [those that are not given](#policies-that-are-not-given)",
+        "[Environments](#environments)",
+        f"[Command line](#command-line): {told}",
+    )
+    yield "\n".join(f"- {section}" for section in sections)
 
 
 def _anchors(headings: Sequence[str]) -> dict[str, str]:
@@ -234,6 +240,13 @@ def _policy_sections() -> Iterator[str]:
         about = _markdown(inspect.getdoc(known.module) or "") if row["policy"] != "auto" else _AUTO
         yield about
         yield _listed(row, ("paper", "guarantee", "told", "parameters"))
+
+
+def _absent_sections() -> Iterator[str]:
+    yield "Each would be a stub or an invention under a paper's name; `ss.policies(absent=True)` has the same rows."
+    for row in policies(absent=True).reset_index().to_dict("records"):
+        yield f"### `{row['policy']}`"
+        yield _listed(row, ("paper", "reason", "tried", "instead"))
 
 
 _AUTO = "The policy to use when nothing is known about the environment, at present `meta`."

@@ -1,5 +1,6 @@
 """The pictures: what is in them, that nothing overlaps or is cut off, and how they reach a file."""
 
+import dataclasses
 import itertools
 import subprocess
 import sys
@@ -257,6 +258,18 @@ def test_one_curve_and_one_band_for_every_policy():
     assert [line.get_ydata()[-1] for line in lines] == pytest.approx([90.0, 60.0, 30.0])
     assert "10 runs" in axes.get_title(loc="left")
     assert lines[0].get_xydata()[0].tolist() == [0.0, 0.0]
+
+
+def test_a_label_says_what_the_policy_was_told():
+    runs = runs_of({"meta": 30.0, "oracle": 1.0, "ucb1": 60.0, "sw_ucb(changes=4)": 50.0})
+    told = {"meta": "horizon", "oracle": "environment", "ucb1": "nothing", "sw_ucb(changes=4)": "horizon, changes=4"}
+    runs = dataclasses.replace(runs, told=told)
+    assert labels(regret_curves(runs).axes[0]) == [
+        "ucb1",
+        "sw_ucb(changes=4),\ntold horizon",
+        "meta, told horizon",
+        "oracle, told environment",
+    ]
 
 
 def test_a_band_holds_ninety_per_cent_of_the_runs():

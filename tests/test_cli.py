@@ -16,6 +16,7 @@ import pytest
 import sigshift as ss
 from sigshift import cli, reference
 from sigshift.demo import demo
+from sigshift.policy import names
 from sigshift.testing import write_skeleton
 
 SIGSHIFT = [sys.executable, "-m", "sigshift"]
@@ -146,7 +147,7 @@ def test_a_policy_is_never_overwritten(folder, capsys):
     assert Path("mine.py").read_text() == "precious"
 
 
-def broken(*arguments):
+def broken(*arguments, **options):
     raise ZeroDivisionError("seven\nlines")
 
 
@@ -176,7 +177,7 @@ def test_debug_shows_the_traceback(monkeypatch, capsys, arguments):
     ],
 )
 def test_other_ends(monkeypatch, capsys, error, code, told):
-    def fail():
+    def fail(**_):
         raise error
 
     monkeypatch.setattr(sys.modules["sigshift.policy"], "policies", fail)
@@ -209,9 +210,9 @@ def test_policies_and_envs_as_json(capsys):
 
 
 def test_policies_and_envs_show_everything(capsys):
-    for command, names in (("policies", ss.policies().index), ("envs", ss.envs()["name"])):
+    for command, listed in (("policies", ss.policies().index), ("envs", ss.envs()["name"])):
         assert cli.main([command]) == 0
-        assert set(names) <= set(capsys.readouterr().out.splitlines())
+        assert set(listed) <= set(capsys.readouterr().out.splitlines())
 
 
 def test_policies_end_with_those_that_are_not_given(capsys):
@@ -239,8 +240,21 @@ def test_bench_as_json(capsys):
         assert cli.main([*call, *flag]) == 0
         told = json.loads(capsys.readouterr().out)
         assert (told["horizon"], told["arms"], told["runs"]) == (10_000, 3, 1)
-        assert {row["policy"] for row in told["policies"]} == {"uniform", "ucb1"}
+        assert {row["policy"]: row["told"] for row in told["policies"]} == {"uniform": "nothing", "ucb1": "nothing"}
         assert all(row["ns_per_round"] > 0 for row in told["policies"])
+        assert {row["policy"]: row["over_ucb1"] for row in told["policies"]}["ucb1"] == 1.0
+        assert told["load"] >= 0.0 < told["cores"]
+
+
+def test_bench_plays_every_policy_in_turn_and_ucb1_to_compare(capsys):
+    assert cli.main(["bench", "speed", "--horizon", "200", "--runs", "1", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["policies"]
+    assert sorted(row["policy"] for row in rows) == sorted(set(names()) - {"auto"})
+    assert cli.main(["bench", "speed", "--policies", "oracle", "--horizon", "200", "--runs", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "ucb1 " in said.splitlines()[1]
+    assert said.splitlines()[-1].split()[0] == "oracle"
+    assert said.splitlines()[-1].endswith("environment")
 
 
 # Phases of a file.

@@ -19,7 +19,7 @@ from sigshift.environment import Environment
 from sigshift.environments import env
 from sigshift.play import Play
 from sigshift.policies import exp3, exp3s
-from sigshift.policy import GIVEN, defaults, definition, names, policies, policy
+from sigshift.policy import GIVEN, defaults, definition, knowledge, names, policies, policy
 from sigshift.rng import REWARD_DOMAIN, derive
 from sigshift.simulation import simulate
 from sigshift.testing import check_policy
@@ -71,6 +71,57 @@ def test_the_table_has_every_policy():
     assert table.loc["exp3", "told"] == "horizon"
     assert table.loc["exp3s", "told"] == "horizon, switches (optional)"
     assert table.loc["ucb1", "told"] == "nothing"
+    assert table.loc["m_ucb", "told"] == "horizon, changes (optional), gap (optional)"
+
+
+# Parameters of these names say something about the world, in every policy.
+FACTS = {"changes", "switches", "variation", "drift", "gap", "sigma", "rounds"}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_no_knowledge_of_the_world_is_taken_for_tuning(name):
+    module = definition(name)
+    usual = defaults(module)
+    declared = knowledge(module)
+    assert set(declared) <= set(usual)
+    assert {key for key in usual if key.rpartition("_")[2] in FACTS} <= set(declared)
+    for key, optional in declared.items():
+        assert optional or usual[key] is not None
+
+
+def test_what_was_told_is_what_was_set():
+    assert policy("ucb1").told == "nothing"
+    assert policy("oracle").told == "environment"
+    assert policy("sw_ucb", horizon=500, changes=3, exploration=1.0).told == "horizon 500, changes=3"
+    assert policy("exp3s", switches=None).told == "horizon"
+    assert policy("lm_dsee").told == "horizon, gap=0.5"  # it cannot do without: the default is a guess
+    assert policy("lm_dsee", gap=0.2).told == "horizon, gap=0.2"
+    assert policy("raw_ucb").knowledge == {}
+    assert policy("raw_ucb", sigma=0.1).told == "sigma=0.1"
+    told = policy("detect", detector="cusum", changes=2, detector_changes=4)
+    assert told.told == "horizon, changes=2, detector_changes=4"
+
+
+def test_what_is_set_from_the_facts_follows_them():
+    """Told a fact, a policy derives its parameters from it; not told, from the horizon alone."""
+    for name in set(ALL) - {"auto"}:
+        if "environment" in policy(name).needs:
+            continue
+        plain = policy(name).configure(5, 10_000)
+        for key in set(knowledge(definition(name))) & {"changes", "switches", "variation", "drift", "rounds"}:
+            values = (0.01, 0.05) if key == "drift" else (4, 16)
+            few, many = (policy(name, **{key: value}).configure(5, 10_000) for value in values)
+            assert str(few) != str(many) != str(plain), (name, key)
+
+
+def test_a_detector_is_told_the_changes_too():
+    detecting = policy("detect", detector="cusum", changes=4).configure(5, 10_000)
+    assert detecting.detector.height == pytest.approx(math.log(2_500))
+    apart = policy("detect", detector="cusum", changes=4, detector_changes=8).configure(5, 10_000)
+    assert apart.detector.height == pytest.approx(math.log(1_250))
+    assert policy("detect", detector="glr", changes=4).configure(5, 10_000).rate == pytest.approx(
+        math.sqrt(4 * 5 * math.log(10_000) / 10_000)
+    )
 
 
 # What is not given

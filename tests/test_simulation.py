@@ -131,7 +131,7 @@ def test_parquet_keeps_everything(runs, tmp_path):
     pd.testing.assert_frame_equal(again.summary(), runs.summary())
     assert (again.seed, again.horizon, again.arms, again.environment) == (3, 4000, 3, "pb1")
     frame = pd.read_parquet(path)
-    assert list(frame.columns) == ["policy", "run", "checkpoint", "regret", "restarts", "ns_per_round"]
+    assert list(frame.columns) == ["policy", "told", "run", "checkpoint", "regret", "restarts", "ns_per_round"]
     assert len(frame) == 4 * 6 * 200
 
 

@@ -19,11 +19,10 @@ from sigshift import cli
 from sigshift.environments.suite import SUITE
 from sigshift.policy import definition
 from sigshift.report.heatmap import ratio_text, regret_heat_map
-from sigshift.simulation import knowledge
 from sigshift.study import complete, measure, results
 from sigshift.study.analyse import Results
 from sigshift.study.run import _mixed
-from sigshift.study.spec import HORIZONS, Cell, Spec, blocks, entrant, instance, spec
+from sigshift.study.spec import HORIZONS, Cell, Spec, blocks, entrant, instance, spec, truth
 from sigshift.study.store import Row, Store, _origins, digest, version
 from sigshift.testing import write_skeleton
 
@@ -368,7 +367,10 @@ def test_entrants():
     assert not entrant("oracle").tuning_free
     assert entrant("meta(c0=0.3)").tuning_free
     assert entrant("ucb1").told == "nothing"
-    assert [knowledge(name) for name in ("changes", "base_switches", "exchanges")] == ["changes", "switches", ""]
+    assert [truth(name) for name in ("changes", "base_switches", "exchanges")] == ["changes", "switches", ""]
+    assert not entrant("raw_ucb(sigma=0.1)").tuning_free
+    assert entrant("lm_dsee").told == "horizon, gap=0.5"
+    assert entrant("exp3s(switches=None)").tuning_free
     env = instance("suite-glr3", 2_000, 4)
     assert dict(told.on(env).params) == {"switches": 4}
     assert plain.on(env) is plain.policy

@@ -30,8 +30,9 @@ has the kernels ``chosen(p, s, t, a)`` (somebody else chose arm ``a`` in round `
 ``forget(p, s, a)`` (nothing is known of arm ``a`` any more). A policy that is itself assembled from such parts lists
 them in ``PARTS``; :mod:`sigshift.compose` says how.
 
-Optional facts: ``PAPER``, ``GUARANTEE`` and ``TOLD`` for the table of policies, ``FIXED_ARMS = True`` if arms can
-neither be added nor retired, ``LEARNS = False`` if nothing is to be expected of it.
+Optional facts: ``PAPER`` and ``GUARANTEE`` for the table of policies; ``TOLD``, its parameters that say something about
+the world and are no mere tuning (``"gap, changes (optional)"``), which every result shows; ``FIXED_ARMS = True`` if
+arms can neither be added nor retired, ``LEARNS = False`` if nothing is to be expected of it.
 """
 
 import functools
@@ -52,6 +53,7 @@ from sigshift.checks import InvalidInput, choice, refuse, whole
 from sigshift.compose import GIVEN, compose, configured, parameters
 
 POLICY_PARTS = ("Params", "State", "init", "select", "update")
+OPTIONAL = " (optional)"  # after a parameter in ``TOLD``
 DETECTOR_PARTS = ("Params", "State", "init", "observe", "clear")
 
 
@@ -82,6 +84,27 @@ class Policy:
     def needs(self) -> tuple[str, ...]:
         """What of arms, horizon and environment the policy has to be told."""
         return tuple(name for name in parameters(self.module) if name in GIVEN)
+
+    @property
+    def knowledge(self) -> dict[str, Any]:
+        """What it was given to know about the world: the parameters named in ``TOLD``, as far as they were set."""
+        said = dict(self.params)
+        usual = defaults(self.module)
+        found = {
+            name: said.get(name, None if optional else usual.get(name))
+            for name, optional in knowledge(self.module).items()
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def told(self) -> str:
+        """What it was told, for the reader of a result: ``"horizon, changes=4"``."""
+        known = ["environment"] if "environment" in self.needs else []
+        if "horizon" in self.needs:
+            said = dict(self.params).get("horizon")
+            known.append("horizon" if said is None else f"horizon {said}")
+        known += [f"{name}={value}" for name, value in self.knowledge.items()]
+        return ", ".join(known) or "nothing"
 
     @property
     def files(self) -> list[str]:
@@ -151,13 +174,13 @@ def policies(absent: bool = False) -> Any:
     for name in names():
         module = definition(name)
         told = [g for g in parameters(module) if g in GIVEN and g != "arms"]
-        known = getattr(module, "TOLD", "")
+        told += [f"{key} (optional)" if optional else key for key, optional in knowledge(module).items()]
         rows.append(
             {
                 "policy": name,
                 "paper": module.PAPER,
                 "parameters": ", ".join(f"{key}={value!r}" for key, value in defaults(module).items()),
-                "told": ", ".join([*told, known] if known else told) or "nothing",
+                "told": ", ".join(told) or "nothing",
                 "guarantee": module.GUARANTEE,
             }
         )
@@ -234,6 +257,17 @@ def defaults(module: ModuleType) -> dict[str, Any]:
     parts = {part: getattr(module, part).__name__.rpartition(".")[2] for part in getattr(module, "PARTS", {})}
     found = {key: value for key, value in parameters(module).items() if key not in GIVEN}
     return parts | {key: value for key, value in found.items() if value is not inspect.Parameter.empty}
+
+
+def knowledge(module: ModuleType) -> dict[str, bool]:
+    """The parameters of a policy and its parts that say something about the world, and whether each is optional."""
+    declared = getattr(module, "TOLD", "")
+    words = [word.strip() for word in declared.split(",") if word.strip()] if isinstance(declared, str) else []
+    found = {word.removesuffix(OPTIONAL): word.endswith(OPTIONAL) for word in words}
+    for part in getattr(module, "PARTS", {}):
+        for name, optional in knowledge(getattr(module, part)).items():
+            found[f"{part}_{name}"] = optional
+    return found
 
 
 def _checked(name: str, module: ModuleType, params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

@@ -27,7 +27,6 @@ from sigshift.progress import Progress
 from sigshift.rng import REWARD_DOMAIN, derive
 
 FORMAT = 1
-KNOWLEDGE = ("switches", "changes", "variation")  # parameters that say something about the environment
 NOTHING_INT = np.empty(0, np.int64)
 NOTHING_FLOAT = np.empty(0, np.float64)
 BENCHMARKS = {"rounds": "the best arm of each round", "pulls": "the greedy oracle of rested arms"}
@@ -87,7 +86,7 @@ class Runs:
         return regret_curves(self, path)
 
     def frame(self) -> Any:
-        """All numbers in long form: policy, run, checkpoint, regret, and the run's restarts and time per round."""
+        """All numbers in long form: policy, what it was told, run, checkpoint, regret, the run's restarts and time."""
         import pandas as pd
 
         points = self.checkpoints.size
@@ -98,6 +97,7 @@ class Runs:
                 pd.DataFrame(
                     {
                         "policy": label,
+                        "told": self.told[label],
                         "run": np.repeat(np.arange(runs), points),
                         "checkpoint": np.tile(self.checkpoints, runs),
                         "regret": self.regrets[label].ravel(),
@@ -242,7 +242,7 @@ def simulate(
         seed=seed,
         checkpoints=points,
         policies=tuple(made.label for made in chosen),
-        told={made.label: told(made) for made in chosen},
+        told={made.label: made.told for made in chosen},
         regrets=regrets,
         restarts=restarts,
         nanoseconds=nanoseconds,
@@ -307,21 +307,6 @@ def all_of(tasks: list[tuple[Any, ...]], jobs: int, stop: threading.Event) -> No
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-
-
-def told(made: Policy) -> str:
-    """What the policy was told about the environment, for the reader of the result."""
-    known = ["environment"] if "environment" in made.needs else []
-    if "horizon" in made.needs:
-        said = dict(made.params).get("horizon")
-        known.append("horizon" if said is None else f"horizon {said}")
-    known += [f"{key}={value}" for key, value in made.params if knowledge(key)]
-    return ", ".join(known) or "nothing"
-
-
-def knowledge(parameter: str) -> str:
-    """What a parameter of a policy or one of its parts says about the environment, or nothing."""
-    return next((known for known in KNOWLEDGE if parameter == known or parameter.endswith(f"_{known}")), "")
 
 
 def distinct_policies(policies: Any) -> list[Policy]:

@@ -25,6 +25,7 @@ from sigshift.checks import real, whole
 from sigshift.kernel import kernel
 
 PAPER = "Liu, Lee, Shroff 2018"
+TOLD = "changes (optional)"
 
 
 class Params(NamedTuple):

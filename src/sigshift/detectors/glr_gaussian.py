@@ -27,6 +27,7 @@ from sigshift.kernel import kernel
 __all__ = ["PAPER", "Params", "State", "clear", "configure", "crowded", "grow", "init", "observe"]
 
 PAPER = "Siegmund, Venkatraman 1995; Besson, Kaufmann, Maillard, Seznec 2022"
+TOLD = "sigma (optional)"
 
 
 class Params(NamedTuple):

@@ -24,6 +24,7 @@ from sigshift.detectors.cusum import height_for
 from sigshift.kernel import kernel
 
 PAPER = "Page 1954; Hinkley 1971; Liu, Lee, Shroff 2018"
+TOLD = "changes (optional)"
 
 
 class Params(NamedTuple):

@@ -24,6 +24,7 @@ from sigshift.checks import InvalidInput, real, refuse, whole
 from sigshift.kernel import kernel
 
 PAPER = "Cao, Wen, Kveton, Xie 2019"
+TOLD = "gap (optional)"
 
 
 class Params(NamedTuple):

@@ -15,7 +15,8 @@ rounds since the last global restart (of the run, if restarts are local), ``expl
     "none"         no forced rounds
 
 ``rate=None`` is sqrt(L K ln(T) / T) if the ``changes`` L are told; if not, it is that for L = 1 and times sqrt(k) after
-k - 1 restarts (Besson et al.). For the diminishing form it is 1.
+k - 1 restarts (Besson et al.). For the diminishing form it is 1. A detector that can be told the changes is told them,
+too, unless it is told something else (``detector_changes``).
 
 With ``every`` above 1 an alarm counts only in rounds that it divides, which is how public code saves time.
 
@@ -29,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sigshift.checks import choice, real, refuse, whole
-from sigshift.compose import configured, options_of
+from sigshift.compose import configured, options_of, parameters
 from sigshift.detectors import glr as detector  # part detector
 from sigshift.kernel import kernel, unmoved
 from sigshift.policies import kl_ucb as base  # part base
@@ -97,9 +98,12 @@ def configure(
         usual = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * log / horizon)))
         rate = 1.0 if exploration == "diminishing" else usual
     known = {"arms": arms, "horizon": horizon}
+    test = options_of("detector", options)
+    if changes is not None and "changes" in parameters(detector):
+        test = {"changes": changes, **test}
     return Params(
         base=configured(base, known, options_of("base", options)),
-        detector=configured(detector, known, options_of("detector", options)),
+        detector=configured(detector, known, test),
         exploration=EXPLORATIONS.index(exploration),
         rate=real("rate", rate, "The share of rounds that are forced; None is the papers' choice.", above=0.0),
         growing=growing,

@@ -22,6 +22,7 @@ PAPER = "Neu 2015"
 GUARANTEE = (
     "adversarial: with probability 1 - delta regret <= 4 sqrt(K T log K) + (2 sqrt(K T / log K) + 1) log(2 / delta)"
 )
+TOLD = "rounds (optional)"
 
 
 class Params(NamedTuple):

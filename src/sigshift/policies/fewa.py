@@ -29,6 +29,7 @@ PAPER = "Seznec, Locatelli, Carpentier, Lazaric, Valko 2019"
 GUARANTEE = (
     "rested rotting: regret O(sigma sqrt(K T log T)) to the greedy oracle, larger constants for the windows here"
 )
+TOLD = "sigma (optional)"
 
 LONGEST = 2**40  # rewards of a window; no arm lives to see more
 

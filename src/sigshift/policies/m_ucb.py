@@ -18,7 +18,7 @@ from sigshift.policies import detect, ucb1
 
 PAPER = "Cao, Wen, Kveton, Xie 2019"
 GUARANTEE = "L changes, told, larger than the window's gap and far apart: O(sqrt(L K T log T))"
-TOLD = "changes (optional)"
+TOLD = "changes (optional), gap (optional)"
 
 MADE = compose(detect, base=ucb1, detector=detector)
 Params, State, init, select, update = MADE.Params, MADE.State, MADE.init, MADE.select, MADE.update

@@ -26,6 +26,7 @@ from sigshift.policies.fewa import gather, window_lengths
 
 PAPER = "Seznec, Menard, Lazaric, Valko 2020"
 GUARANTEE = "rotting, rested or not: regret O(sigma sqrt(K T log T)) to the greedy oracle if rested (alpha >= 4)"
+TOLD = "sigma (optional)"
 
 SLACK = 1e-12  # a bound is renewed a little early, so that rounding never delays it
 

@@ -39,7 +39,7 @@ PAPER = "Bubeck, Slivkins 2012"
 GUARANTEE = "stochastic: O(K log(K T)^2 / gap); adversarial: O(sqrt(K T) log(K T)^2)"
 FIXED_ARMS = True
 
-TOLD, NOW, FALLBACK = range(3)
+HEARD, NOW, FALLBACK = range(3)
 CLOCKS = 3
 NEVER = -1
 SMALLEST_CLOCK = 1e-100  # round 0, whose deviations are as good as infinite
@@ -106,11 +106,11 @@ def update(p, s, t, a, y, q):
         if t > s.clock[FALLBACK]:
             learn(p, s, a, y, q)
         return
-    s.clock[TOLD] += 1
+    s.clock[HEARD] += 1
     s.weighted[a] += y / q
     s.plain[a] += y
     s.number[a] += 1.0
-    told = float(s.clock[TOLD])
+    told = float(s.clock[HEARD])
     if consistent(p, s, told):
         share(s, told)
     else:

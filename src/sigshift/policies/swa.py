@@ -21,6 +21,7 @@ from sigshift.kernel import kernel
 
 PAPER = "Levine, Crammer, Mannor 2017"
 GUARANTEE = "rested rotting: regret O((sigma^2 K T^2 log T)^(1/3)) to the greedy oracle, told the horizon"
+TOLD = "sigma (optional)"
 
 MOST_KEPT = 2**31
 

@@ -45,13 +45,15 @@ BAND = (0.05, 0.95)
 def regret_curves(runs: Any, path: Path = None, scale: str = "auto") -> Chart:
     """The mean regret of every policy by checkpoint, with the band of 90 % of its runs.
 
-    ``scale`` is "linear", "log" (both axes) or "auto": logarithmic if the checkpoints are.
+    ``scale`` is "linear", "log" (both axes) or "auto": logarithmic if the checkpoints are. The labels say what each
+    policy was told.
     """
     check_path(path)
     choice("scale", scale, ["auto", "linear", "log"])
     logarithmic = scale == "log" or (scale == "auto" and _spread_out(runs.checkpoints))
     order = sorted(runs.policies, key=lambda label: -float(runs.regrets[label][:, -1].mean()))
-    chart = new_chart(_height(order, 2.7))
+    texts = [_knowing(label, runs.told[label]) for label in order]
+    chart = new_chart(_height(texts, 2.7))
     axes = chart.add_subplot()
     ends = []
     for place, label in enumerate(order):
@@ -60,7 +62,7 @@ def regret_curves(runs: Any, path: Path = None, scale: str = "auto") -> Chart:
         values = runs.regrets[label]
         ends.append(_curve(axes, runs.checkpoints, values, paint, dash, len(order) - place, not logarithmic))
     _regret_axes(axes, runs, logarithmic)
-    label_ends(axes, ends, order, [colour(runs.policies.index(label)) for label in order], _points(chart))
+    label_ends(axes, ends, texts, [colour(runs.policies.index(label)) for label in order], _points(chart))
     count = len(runs.regrets[order[0]])
     said = f"mean of {count:,} runs, band: 5 % to 95 % of them" if count > 1 else "one run"
     axes.set_title(titled(f"{runs.environment} ({runs.arms} arms)", said))
@@ -101,6 +103,12 @@ def regret_scaling(
     label_ends(axes, ends, texts, [colour(list(tables).index(label)) for label in order], _points(chart))
     _slopes(axes, rounds, tables[order[0]].mean(axis=0)[0], tables[order[-1]].mean(axis=0)[0])
     return finish(chart, path)
+
+
+def _knowing(label: str, told: str) -> str:
+    """The label with what the policy was told, but for what it says itself."""
+    unsaid = [fact for fact in told.split(", ") if fact != "nothing" and fact not in label]
+    return f"{label}, told {' and '.join(unsaid)}" if unsaid else label
 
 
 def _height(labels: Sequence[str], least: float) -> float:

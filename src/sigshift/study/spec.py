@@ -12,13 +12,13 @@ from sigshift.environments import env
 from sigshift.environments.registry import ENTRIES
 from sigshift.environments.suite import LEAST_HORIZON, SUITE
 from sigshift.policy import Policy, policy
-from sigshift.simulation import KNOWLEDGE, knowledge, told
 
 HORIZONS = (20_000, 100_000, 1_000_000)
 SEEDS = (0, 20)
 REPORTING = 5_000  # seeds below are for tuning
 PREFIX = "suite-"
 TRUTH = "truth"
+TRUTHS = ("switches", "changes", "variation")  # what can be told so, of each instance
 BLOCK_SEEDS = 20
 BLOCK_ROUNDS = 4_000_000  # of one file: what is lost when a run is killed
 
@@ -41,14 +41,14 @@ class Entrant:
     @property
     def told(self) -> str:
         """What it is told about the environment."""
-        known = told(self.policy)
+        known = self.policy.told
         return ", ".join([*([known] if known != "nothing" else []), *self.truths]) or "nothing"
 
     @property
     def tuning_free(self) -> bool:
         """Whether it is told nothing but the horizon."""
-        knows = any(knowledge(key) and value is not None for key, value in self.policy.params)
-        return not (self.truths or knows or "environment" in self.policy.needs)
+        told = any(key in self.policy.knowledge and value is not None for key, value in self.policy.params)
+        return not (self.truths or told or "environment" in self.policy.needs)
 
     def on(self, instance: Environment) -> Policy:
         """The policy that plays this instance."""
@@ -57,7 +57,7 @@ class Entrant:
         from sigshift.analysis.phases import phases
 
         found = phases(instance)
-        return policy(self.policy, **{name: getattr(found, knowledge(name)) for name in self.truths})
+        return policy(self.policy, **{name: getattr(found, truth(name)) for name in self.truths})
 
 
 class Cell(NamedTuple):
@@ -135,8 +135,8 @@ def entrant(thing: Any) -> Entrant:
     truths = []
     for key, value in _keywords(thing, rest):
         if isinstance(value, ast.Name) and value.id == TRUTH:
-            if not knowledge(key):
-                raise refuse(f"parameter {key!r}", f"has no truth; only {', '.join(KNOWLEDGE)} have", thing, "Set it.")
+            if not truth(key):
+                raise refuse(f"parameter {key!r}", f"has no truth; only {', '.join(TRUTHS)} have", thing, "Set it.")
             truths.append(key)
         else:
             try:
@@ -146,6 +146,11 @@ def entrant(thing: Any) -> Entrant:
     made = policy(name, **values)
     policy(made, **dict.fromkeys(truths, 1))  # refuses what it cannot be told
     return _lasting(Entrant(made, tuple(truths)))
+
+
+def truth(parameter: str) -> str:
+    """Which of the truths a parameter of a policy, or of one of its parts, is to be told; or nothing."""
+    return next((known for known in TRUTHS if parameter == known or parameter.endswith(f"_{known}")), "")
 
 
 _FORM = "Write it as name(parameter=value)."

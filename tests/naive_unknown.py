@@ -2,7 +2,11 @@
 
 import math
 
-from sigshift.rng import uniform
+import numpy as np
+
+from naive_indices import NaiveSwUcb
+from naive_rivals import NaiveExp3, NaiveExp3S
+from sigshift.rng import philox, uniform
 
 
 class NaiveAdSwitch:
@@ -121,4 +125,128 @@ class NaiveAdSwitch:
         return found
 
 
-TWINS = {"ad_switch": NaiveAdSwitch}
+class NaiveMaster:
+    """Algorithms 1 and 2 with a list of all instances and of all rounds; every sum is made anew in every round."""
+
+    def __init__(self, arms, horizon, key, environment=None, scale=1.0, delta=None, width=2.0):
+        self.arms, self.key, self.width = arms, key, width
+        rounds = max(horizon, 2)
+        self.log = math.log(rounds / (1 / rounds if delta is None else delta))
+        self.margin = scale * 6 * (math.log2(rounds) + 1) * self.log
+        self.restarts = []
+        self.start, self.order = None, None
+
+    def rho(self, n):
+        return math.sqrt(self.arms * self.log / n) + self.arms * self.log / n
+
+    def begin(self, t, order):
+        self.start, self.order = t, order
+        self.rounds = []  # (round, its f)
+        self.rewards = []  # those of the block, in order of their coming
+        self.instances = []  # [order, first round, round after the last, plays, rewards, rewards before it]
+
+    def fails(self, t):
+        if not self.rewards:
+            return False
+        smallest = min(f for _, f in self.rounds)
+        for _, _, end, _, _, before in self.instances:
+            told = self.rewards[before:]
+            if end == t and told and math.fsum(told) / len(told) >= smallest + 9 * self.margin * self.rho(len(told)):
+                return True
+        behind = math.fsum(f for _, f in self.rounds) / len(self.rounds) - math.fsum(self.rewards) / len(self.rewards)
+        return behind >= 3 * self.margin * self.rho(len(self.rewards))
+
+    def index(self, instance, a):
+        _, _, _, plays, told, _ = instance
+        n, rewards = plays.count(a), [y for arm, y in told if arm == a]
+        mean = math.fsum(rewards) / len(rewards) if rewards else 0.0
+        return mean + self.width * math.sqrt(self.log / max(1, n))
+
+    def choice(self, instance):
+        indices = [self.index(instance, a) for a in range(self.arms)]
+        return indices.index(max(indices)), max(indices)
+
+    def running(self, t):
+        return [one for one in self.instances if one[1] <= t < one[2]]
+
+    def select(self, t):
+        if self.start is None:
+            self.begin(t, 0)
+        elif self.fails(t):
+            self.restarts.append(t)
+            self.begin(t, 0)
+        elif t == self.start + 2**self.order:
+            self.begin(t, self.order + 1)
+        before = self.running(t)
+        none_begins = 1.0
+        for m in range(self.order + 1):
+            if (t - self.start) % 2**m == 0:
+                probability = self.rho(2**self.order) / self.rho(2**m)
+                none_begins *= 1 - probability
+                if uniform(self.key, t, m) < probability:
+                    self.instances.append([m, t, t + 2**m, [], [], len(self.rewards)])
+        active = min(self.running(t))
+        arm, f = self.choice(active)
+        propensity = 1.0
+        if before:
+            propensity = 0.0
+            if self.choice(min(before))[0] == arm:
+                propensity += none_begins
+            if arm == 0:
+                propensity += 1 - none_begins
+        active[3].append(arm)
+        self.rounds.append((t, f))
+        return arm, propensity
+
+    def update(self, t, a, y, q):
+        if t < self.start:
+            return
+        self.rewards.append(y)
+        _, _, _, _, told, _ = min(one for one in self.instances if one[1] <= t < one[2])
+        told.append((a, y))
+
+
+class NaiveBob:
+    """Algorithm 2 of Cheung et al.: a new base for every block, and the twin of EXP3 to choose its knob."""
+
+    def __init__(self, arms, horizon, key, environment=None, base="sw_ucb", block=None, base_exploration=0.5):
+        self.arms, self.key, self.base, self.exploration = arms, key, base, base_exploration
+        self.block = min(math.isqrt(arms * horizon) if block is None else block, horizon)
+        steps = max(1, math.ceil(math.log(self.block)))
+        self.knobs = sorted({math.floor(self.block ** (i / steps) + 1e-9) for i in range(steps + 1)})
+        if base == "exp3s":
+            self.knobs = sorted({self.gamma(segments) for segments in self.knobs})
+        self.chooser = NaiveExp3(len(self.knobs), math.ceil(horizon / self.block), key)
+        self.rewards = []
+
+    def gamma(self, segments):
+        log = math.log(self.arms * self.block)
+        return min(1.0, math.sqrt(self.arms * ((segments * log + math.e) / (math.e - 1)) / self.block))
+
+    def begin(self, t):
+        if self.rewards:
+            self.chooser.update(None, self.knob, math.fsum(self.rewards) / len(self.rewards), self.chance)
+        self.start, self.rewards = t, []
+        number = t // self.block
+        self.knob, self.chance = self.chooser.select(number)
+        high, low, _, _ = philox(self.key, np.uint64(number), *[np.uint64(word) for word in (0, 0, 7)])
+        key = self.key ^ ((high << np.uint64(32)) | low)
+        if self.base == "sw_ucb":
+            window = self.knobs[self.knob]
+            self.player = NaiveSwUcb(self.arms, self.block, key, window=window, exploration=self.exploration)
+        else:
+            self.player = NaiveExp3S(self.arms, self.block, key)
+            self.player.gamma = self.knobs[self.knob]
+
+    def select(self, t):
+        if t % self.block == 0:
+            self.begin(t)
+        return self.player.select(t - self.start)
+
+    def update(self, t, a, y, q):
+        if t >= self.start:
+            self.rewards.append(y)
+            self.player.update(t - self.start, a, y, q)
+
+
+TWINS = {"ad_switch": NaiveAdSwitch, "master": NaiveMaster, "bob": NaiveBob}

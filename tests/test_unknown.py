@@ -1,6 +1,7 @@
-"""Policies that are not told the changes: AdSwitch against its plain twin, its tuning, its restarts."""
+"""Policies that are not told the changes: AdSwitch, MASTER and BOB against their plain twins, tunings, restarts."""
 
 import math
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,17 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sigshift as ss
+from alike import instances as problems
+from alike import plays_alike
 from naive_unknown import NaiveAdSwitch
+from sigshift import cli
 from sigshift.bandit import Bandit
 from sigshift.checks import InvalidInput
 from sigshift.detectors import hull
 from sigshift.environment import Environment
 from sigshift.environments import env
 from sigshift.play import Play
-from sigshift.policies import ad_switch
-from sigshift.policy import policy
+from sigshift.policies import ad_switch, bob, exp3s, master
+from sigshift.policy import policies, policy
 from sigshift.rng import POLICY_DOMAIN, REWARD_DOMAIN, derive
 from sigshift.simulation import simulate
+from sigshift.states import copied
 from sigshift.testing import check_policy
 
 SMALL = {"detection": 0.05, "eviction": 0.1, "checking": 5.0}  # episodes of some ten rounds, arms that leave and return
@@ -176,8 +182,8 @@ def test_wrong_parameters_are_refused(params, message):
 # What it does
 
 
-def restarts_of(problem, seed, **params):
-    play = Play(policy("ad_switch", **params), problem.arms, problem.horizon, seed)
+def restarts_of(problem, seed, name="ad_switch", **params):
+    play = Play(policy(name, **params), problem.arms, problem.horizon, seed)
     nothing = (np.empty(0, np.int64), np.empty(0))
     key = derive(seed, REWARD_DOMAIN)
     regret = 0.0
@@ -270,3 +276,239 @@ def test_small_constants_can_be_played():
     for name, most in (("pb1", 1_000), ("pb2", 900)):
         runs = simulate(policy("ad_switch", **PLAYABLE), env(name), runs=20, seed=1, progress=False)
         assert runs.regret(runs.policies[0])[:, -1].mean() < most
+
+
+# MASTER
+
+ABLE = {"scale": 0.0005, "width": 0.25}  # docs: constants with which its tests can fire
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    instance=problems(),
+    scale=st.sampled_from([1.0, 0.01, 0.001, 1e-4, 1e-5]),
+    width=st.sampled_from([2.0, 0.3]),
+    delta=st.sampled_from([None, 0.1]),
+)
+def test_master_equals_its_plain_twin_with_any_constants(instance, scale, width, delta):
+    plays_alike("master", instance, scale=scale, width=width, delta=delta)
+
+
+def test_master_keeps_the_contract_with_constants_that_fire():
+    check_policy(policy("master", **ABLE))
+
+
+def test_master_has_the_constants_of_the_paper():
+    params = policy("master").configure(5, 20_000)
+    c = 2 * math.log(20_000)  # ln(T / delta), delta = 1 / T
+    assert master.rho(params, 100.0) == pytest.approx(math.sqrt(5 * c / 100) + 5 * c / 100)
+    assert params.margin == pytest.approx(6 * (math.log2(20_000) + 1) * c)
+    assert params.bonus == pytest.approx(2 * math.sqrt(c))
+    assert policy("master", delta=0.1).configure(5, 20_000).spread == pytest.approx(5 * math.log(200_000))
+    assert policy("master", scale=0.5).configure(5, 20_000).margin == pytest.approx(params.margin / 2)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"scale": 0.0}, "scale must be a finite number > 0"),
+        ({"delta": 1.0}, "delta must be a finite number > 0 and < 1"),
+        ({"width": -1}, "width must be a finite number > 0"),
+    ],
+)
+def test_wrong_parameters_of_master_are_refused(params, message):
+    with pytest.raises(InvalidInput, match=message):
+        policy("master", **params)
+
+
+def least_horizon(fires):
+    """The least number of rounds from which on it holds."""
+    low, high = 2.0, 1e18
+    while high > low * (1 + 1e-9):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if fires(middle) else (middle, high)
+    return high
+
+
+def test_the_horizon_below_which_the_first_test_cannot_fire_is_the_published_one():
+    """1.24e9 (Gerogiannis et al. 2025), for any base (rho(n) >= 1 / sqrt(n)) and delta < 1; the kernel's is above."""
+    anybody = least_horizon(lambda rounds: 9 * 6 * (math.log2(rounds) + 1) * math.log(rounds) <= math.sqrt(rounds))
+    assert anybody == pytest.approx(1.246e9, rel=1e-3)
+
+    def first_test_of(arms, delta):
+        def fires(rounds):
+            params = policy("master", delta=delta).configure(arms, round(rounds))
+            return master.FIRST_TEST * params.margin * master.rho(params, rounds) <= 1
+
+        return least_horizon(fires)
+
+    assert anybody < first_test_of(2, 1 - 1e-9) < first_test_of(2, None) < first_test_of(10, None)
+    for arms in (2, 10):
+
+        def heard(rounds, arms=arms):
+            return not master.silent(policy("master").configure(arms, round(rounds)), arms, round(rounds))
+
+        assert 1.24e9 < least_horizon(heard) < first_test_of(arms, None)  # that of either test
+
+
+def test_it_is_said_that_master_cannot_react():
+    assert "cannot fire below T of about 1.24 x 10^9" in policies().loc["master", "guarantee"]
+    problem = env("pb1", horizon=1_000)
+    with pytest.warns(ss.Caution, match=r"cannot fire in 1,000 rounds .* 1.24e9 .* smaller scale"):
+        simulate("master", problem, runs=1, progress=False)
+    with pytest.warns(ss.Caution, match="cannot fire in 500 rounds"):
+        Bandit("master", arms=2, horizon=500, seed=1)
+    with pytest.warns(ss.Caution, match="cannot fire in 1,000,000 rounds"):
+        Bandit("master", arms=2, seed=1)  # nobody knows the horizon: of a long one at least
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Bandit(policy("master", **ABLE), arms=2, horizon=10**6, seed=1)
+        Bandit("ucb1", arms=2, seed=1)
+        policies()
+
+
+def test_the_command_line_says_in_one_line_that_master_cannot_react(capsys, tmp_path):
+    short = ["--envs", "drop", "--horizons", "1e3", "--seeds", "0", "1", "--no-plot", "--out", str(tmp_path / "runs")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ss.Caution)
+        before = warnings.showwarning
+        assert cli.main(["bench", "regret", "--policies", "master", "ucb1", *short]) == 0
+        assert warnings.showwarning is before
+    said = capsys.readouterr().err.splitlines()
+    assert [line.startswith("sigshift: the tests of master cannot fire in 1,000 rounds") for line in said] == [True]
+
+
+def test_master_restarts_after_a_large_change_and_not_without():
+    """4,000,000 rounds, three seeds. docs: constants without a proof, so that no bound on false alarms is claimed."""
+    rounds, change = 4_000_000, 2_800_000
+    before = (0.9, 0.6, 0.3)
+    steady = Environment.piecewise([0], [before], rounds)
+    for after in ((0.1, 0.2, 0.3), (0.9, 0.6, 0.3)):
+        problem = Environment.piecewise([0, change], [before, after], rounds)
+        for seed in range(3):
+            restarts, _ = restarts_of(problem, seed, "master", **ABLE)
+            if after == before:
+                assert restarts == []
+            else:
+                assert change < restarts[0] < change + 400_000
+    assert restarts_of(steady, 0, "master")[0] == []
+
+
+def test_masters_instances_are_scheduled_as_said():
+    """In blocks of order 10: an order-m instance begins in 2^(10 - m) rounds with probability rho(2^10) / rho(2^m)."""
+    params = policy("master").configure(3, 10**6)
+    begun, blocks = np.zeros(11), 400
+    for block in range(blocks):
+        state = master.init(params, 3, np.uint64(block))
+        state.clock[master.ORDER] = 9  # the next block is of order 10
+        state.clock[master.START] = -(2**9)
+        for t in range(2**10):
+            ends = state.end.copy()
+            master.select(params, state, t)
+            begun += ((state.end != ends) & (state.end > t))[:11]
+            assert np.count_nonzero(state.end > t) <= 11
+            running = np.flatnonzero(state.end > t)
+            assert state.clock[master.ACTIVE] == running[0]
+    for m in range(11):
+        tries = blocks * 2 ** (10 - m)
+        chance = master.rho(params, 2.0**10) / master.rho(params, 2.0**m)
+        assert abs(begun[m] - tries * chance) <= 5 * math.sqrt(tries * chance * (1 - chance))  # false alarm: 6e-6
+
+
+def test_masters_propensity_is_the_chance_of_its_choice():
+    """The round is drawn again 3,000 times under other keys; per round five standard deviations, 6e-7 a side."""
+    params = policy("master", width=0.3).configure(3, 5_000)
+    state = master.init(params, 3, np.uint64(4))
+    chance = np.random.default_rng(3)
+    seen = set()
+    for t in range(1_000):
+        if t in (600, 608, 616, 627, 640, 700, 704, 768):
+            copies = [copied(state)._replace(key=np.uint64(key)) for key in range(3_000)]
+            choices = [master.select(params, copy, t) for copy in copies]
+            for arm in {arm for arm, _ in choices}:
+                (told,) = {round(q, 12) for a, q in choices if a == arm}
+                share = sum(a == arm for a, _ in choices) / 3_000
+                assert abs(share - told) <= 5 * math.sqrt(told * (1 - told) / 3_000) + 1e-12
+                seen.add(0 < told < 1)
+        arm, q = master.select(params, state, t)
+        master.update(params, state, t, arm, float(chance.random() < (0.2, 0.5, 0.8)[arm]), q)
+    assert seen == {True, False}
+
+
+def test_masters_state_grows_with_the_logarithm_of_the_horizon():
+    sizes = [master.init(policy("master").configure(4, rounds), 4, np.uint64(1)).plays.size for rounds in (1e4, 1e8)]
+    assert sizes[1] - sizes[0] == 4 * math.floor(math.log2(1e4))
+
+
+def test_master_tells_what_it_is_doing():
+    bandit = Bandit("master", arms=3, horizon=1_000, seed=1)
+    for _ in range(100):
+        bandit.tell(bandit.ask(), 1.0)
+    facts = bandit.inspect()
+    assert (facts["block_start"], facts["block_order"], facts["restarts"]) == (63, 6, [])
+    assert facts["active_order"] == min(facts["running_orders"])
+    assert max(facts["running_orders"]) == 6
+
+
+# BOB
+
+
+@pytest.mark.parametrize("params", [{"base": "exp3s"}, {"block": 7}])
+def test_bob_keeps_the_contract(params):
+    check_policy(policy("bob", **params))
+
+
+@settings(max_examples=60, deadline=None)
+@given(instance=problems(), base=st.sampled_from(["sw_ucb", "exp3s"]), block=st.sampled_from([None, 1, 7, 40, 1_000]))
+def test_bob_equals_its_plain_twin(instance, base, block):
+    plays_alike("bob", instance, base=base, block=block)
+
+
+def test_bob_has_the_grids_of_the_paper():
+    windows = bob.grid(3, 244)  # floor(sqrt(3 * 20,000)), and ceil(ln 244) = 6 steps
+    assert windows.tolist() == [math.floor(244 ** (i / 6) + 1e-9) for i in range(7)]
+    assert windows[[0, -1]].tolist() == [1, 244]
+    made = policy("bob").configure(3, 20_000)
+    assert made.block == 244
+    blocks = math.ceil(20_000 / 244)
+    assert made.chooser.gamma == pytest.approx(min(1, math.sqrt(7 * math.log(7) / ((math.e - 1) * blocks))))
+    shares = exp3s.grid([1, 2, 6], 3, 244)
+    told = [policy("exp3s", switches=count - 1).configure(3, 244).gamma for count in (1, 2, 6)]
+    assert shares.tolist() == told
+    assert exp3s.grid([50, 100, 244], 3, 244).tolist() == [1.0]
+    assert policy("bob", base="exp3s").configure(3, 20_000).base.share == pytest.approx(math.e / 244)
+    assert policy("bob", block=10**9).configure(3, 20_000).block == 20_000
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"base": "ucb1"}, "base must be a policy with a knob .* but got 'ucb1'. Take 'sw_ucb' or 'exp3s'"),
+        ({"base_window": 4}, "base_window is what bob tunes"),
+        ({"base": "exp3s", "base_gamma": 0.1}, "base_gamma is what bob tunes"),
+        ({"base": "exp3s", "base_switches": 2}, "base_switches is what bob tunes"),
+        ({"block": 0}, "block must be a whole number of at least 1"),
+    ],
+)
+def test_wrong_parameters_of_bob_are_refused(params, message):
+    with pytest.raises(InvalidInput, match=message):
+        policy("bob", **params)
+
+
+def test_bob_finds_a_window_that_suits():
+    """The best arm changes every 50 rounds, in blocks of 1,000: long windows are bad, and EXP3 finds out."""
+    means = [(0.9, 0.1), (0.1, 0.9)] * 2_000
+    problem = Environment.piecewise([50 * i for i in range(4_000)], means, 200_000)
+    play = Play(policy("bob", block=1_000), 2, problem.horizon, 1)
+    nothing = (np.empty(0, np.int64), np.empty(0))
+    for b in problem.blocks():
+        play.simulate(b.first, b.last, b, problem.law_code, problem.spread, derive(1, REWARD_DOMAIN), *nothing)
+    facts = play.inspect(problem.horizon - 1, range(2))
+    found = facts["knobs"][int(np.argmax(facts["chances"]))]
+    assert sum(facts["chances"]) == pytest.approx(1)
+    assert play.restarts() == list(range(1_000, 200_000, 1_000))
+    alone = [policy("sw_ucb", window=int(window)) for window in facts["knobs"]]
+    runs = simulate(alone, problem, runs=1, seed=1, progress=False)
+    regrets = {int(w): runs.regret(one.label)[0, -1] for w, one in zip(facts["knobs"], alone, strict=True)}
+    assert regrets[int(found)] <= 1.25 * min(regrets.values())
+    assert np.median(list(regrets.values())) > 1.25 * min(regrets.values())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sigshift.analysis.phases import Phases, phases
     from sigshift.bandit import Bandit, Choice
-    from sigshift.checks import InvalidInput
+    from sigshift.checks import Caution, InvalidInput
     from sigshift.environment import Environment
     from sigshift.environments import env, envs
     from sigshift.policy import Policy, policies, policy
@@ -25,6 +25,7 @@ __version__ = "0.1.0"
 _PLACES = {
     "Anatomy": "report.anatomy",
     "Bandit": "bandit",
+    "Caution": "checks",
     "Choice": "bandit",
     "Environment": "environment",
     "InvalidInput": "checks",
@@ -44,6 +45,7 @@ _PLACES = {
 __all__ = [
     "Anatomy",
     "Bandit",
+    "Caution",
     "Choice",
     "Environment",
     "InvalidInput",

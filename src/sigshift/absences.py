@@ -19,12 +19,23 @@ class Absence(NamedTuple):
 
 ABSENCES = (
     Absence(
+        "ada_ilt_cb",
+        "Chen, Lee, Luo, Wei 2019, A new algorithm for non-stationary contextual bandits: efficient, optimal and "
+        "parameter-free",
+        "Its two tests and its optimisation problem have constants (of the thresholds, the blocks, the replays) that "
+        "decide what it does, and the text of the pseudo-code was not to be had.",
+        "The paper's abstract and introduction and what later papers say of it: blocks, replay phases of many lengths, "
+        "a test at the end of each, but none of the constants; no public implementation was found.",
+        "meta or ad_switch, which promise as much for arms without contexts; master, by two of the same authors, whose "
+        "statement is complete.",
+    ),
+    Absence(
         "arm_switch",
         "Abbasi-Yadkori, Gyorgy, Lazic 2023, A new look at dynamic regret for non-stationary stochastic bandits",
         "The text of its pseudo-code and its constants were not to be had; a scheme made up from the abstract would "
         "bear the name without the proof.",
-        "The paper's abstract and the sentences that later papers spend on it, which say what it promises but not its "
-        "tests; no public implementation was found.",
+        "The paper's abstract, and later papers on switches of the best arm and on duels, which say what it promises "
+        "but not its tests; copies of the paper as published could not be read; no public implementation was found.",
         "meta: it promises as much, up to the power of the logarithm, as there are never more significant shifts than "
         "switches of the best arm.",
     ),

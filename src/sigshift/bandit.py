@@ -66,7 +66,9 @@ class Bandit:
         if seed is None:
             seed = secrets.randbits(63)
         seed = whole("seed", seed, 0, "Pass a whole number that is not negative.", 2**64 - 1)
-        self._begin(_policy(policy), names, horizon, seed)
+        made = _policy(policy)
+        made.caution(len(names), horizon)
+        self._begin(made, names, horizon, seed)
 
     def _begin(self, made: Policy, names: list[Name], horizon: int | None, seed: int) -> None:
         self._policy = made

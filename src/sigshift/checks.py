@@ -10,6 +10,13 @@ class InvalidInput(ValueError):
     """An argument broke a rule; nothing has changed."""
 
 
+class Caution(UserWarning):
+    """A warning: the policy runs, but cannot do here what its name promises.
+
+    ``warnings.simplefilter("ignore", ss.Caution)`` silences it.
+    """
+
+
 def refuse(argument: str, rule: str, value: object, cure: str) -> InvalidInput:
     """The exception to raise: ``raise refuse("horizon", "must be at least 1", 0, "pass the number of rounds")``."""
     try:

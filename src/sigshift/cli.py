@@ -10,12 +10,13 @@ import shutil
 import sys
 import textwrap
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sigshift import __version__
-from sigshift.checks import InvalidInput
+from sigshift.checks import Caution, InvalidInput
 
 if TYPE_CHECKING:
     from sigshift.analysis.phases import Phases
@@ -45,7 +46,9 @@ def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     try:
         options = parser().parse_args(arguments)
-        options.command(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _shown(warnings.showwarning)
+            options.command(options)
     except BrokenPipeError:
         raise
     except SystemExit as end:  # argparse has said what there was to say
@@ -63,6 +66,18 @@ def _run(arguments: list[str]) -> int:
         hint = "" if debug else " Run it again with --debug and report what it says."
         return _complain(f"this is our bug, not yours: {type(error).__name__}: {error}.{hint}", OUR_FAULT, debug)
     return 0
+
+
+def _shown(usual: Callable[..., None]) -> Callable[..., None]:
+    """How a warning is shown: a caution as one line, like all that the command line says."""
+
+    def show(message: Any, category: type[Warning], *more: Any) -> None:
+        if issubclass(category, Caution):
+            print(f"sigshift: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *more)
+
+    return show
 
 
 def _complain(message: str, code: int, debug: bool) -> int:

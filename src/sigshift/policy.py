@@ -21,6 +21,8 @@ A policy is a module (or anything with the same names in it) of functions over a
 Optional functions: ``crowded(p, s) -> bool`` (a kernel, asked after every reward) with ``grow(p, s) -> State`` for a
 state that must grow; ``restarts(p, s) -> rounds``; ``inspect(p, s, origin, names) -> dict``, what an ``ask`` has just
 used, where ``origin`` is the first round of the policy's own clock and ``names`` maps its arms to the caller's;
+``caution(p, arms, horizon) -> str``, what somebody should know before such a run, or nothing (it becomes an
+``ss.Caution``);
 ``add_arm(p, s, fresh)`` and ``retire_arm(p, s, a)`` where the general way (one more entry on every axis of length K, or
 one less) will not do.
 
@@ -41,6 +43,7 @@ import importlib
 import inspect
 import pkgutil
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -49,12 +52,13 @@ from types import ModuleType
 from typing import Any
 
 from sigshift.absences import ABSENCES, absence
-from sigshift.checks import InvalidInput, choice, refuse, whole
+from sigshift.checks import Caution, InvalidInput, choice, refuse, whole
 from sigshift.compose import GIVEN, compose, configured, parameters
 
 POLICY_PARTS = ("Params", "State", "init", "select", "update")
 OPTIONAL = " (optional)"  # after a parameter in ``TOLD``
 DETECTOR_PARTS = ("Params", "State", "init", "observe", "clear")
+UNPLANNED = 10**6  # the run that a caution speaks of where nobody knows the horizon
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,15 @@ class Policy:
         """The horizon this policy plans for when the caller knows ``told``; None stands for doubling."""
         said = dict(self.params).get("horizon", told)
         return None if said == "unknown" else said
+
+    def caution(self, arms: int, horizon: int | None) -> None:
+        """Warn of what this policy cannot do in such a run, if it says so."""
+        say = getattr(self.module, "caution", None)
+        if say is not None:
+            planned = self.horizon(horizon) or UNPLANNED
+            text = say(self.configure(arms, planned), arms, planned)
+            if text:
+                warnings.warn(Caution(text), stacklevel=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data from which :meth:`from_dict` makes the same policy."""

@@ -233,6 +233,7 @@ def simulate(
             nanoseconds[made.label][run] = took / env.horizon
 
         for made in chosen:
+            made.caution(env.arms, env.horizon)
             warm(made, env)
         all_of([(task, made, run) for run in range(runs) for made in chosen], jobs, stop)
     return Runs(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.checks import real, whole
-from sigshift.kernel import kernel, unmoved
+from sigshift.kernel import inlined_kernel, kernel, unmoved
 from sigshift.rng import uniform
 from sigshift.sampling import pick
 
@@ -44,10 +44,10 @@ def configure(
 ) -> Params:
     if switches is not None:
         switches = whole("switches", switches, 0, "Pass the number of switches of the best arm, or None.")
-    if gamma is None:
-        log = np.log(float(arms) * horizon)
-        rate = log if switches is None else ((switches + 1) * log + np.e) / (np.e - 1.0)
-        gamma = min(1.0, float(np.sqrt(arms * rate / horizon)))
+    if gamma is None and switches is not None:
+        gamma = share_for(switches + 1, arms, horizon)
+    elif gamma is None:
+        gamma = min(1.0, float(np.sqrt(arms * np.log(float(arms) * horizon) / horizon)))
     else:
         gamma = real("gamma", gamma, "The share of uniform play; None is the paper's choice.", above=0.0, most=1.0)
     if alpha is None:
@@ -55,6 +55,26 @@ def configure(
     else:
         alpha = real("alpha", alpha, "The share of weight spread in a round; None is 1/T.", above=0.0, most=1.0)
     return Params(gamma, float(np.e) * alpha)
+
+
+def share_for(segments, arms, horizon):
+    """The gamma of Corollary 8.3."""
+    rate = (segments * np.log(float(arms) * horizon) + np.e) / (np.e - 1.0)
+    return min(1.0, float(np.sqrt(arms * rate / horizon)))
+
+
+KNOB = ("switches", "gamma")
+
+
+def grid(segments, arms, horizon):
+    """What :mod:`sigshift.policies.bob` may tune: the gamma for so many segments of the best arm."""
+    return np.unique([share_for(count, arms, horizon) for count in segments])
+
+
+@inlined_kernel
+def tuned(p, knob):
+    """The same with this gamma."""
+    return Params(knob, p.share)
 
 
 def init(p, arms, key):

@@ -59,6 +59,20 @@ def configure(horizon, *, changes: int | None = None, window: int | None = None,
     )
 
 
+KNOB = ("changes", "window")
+
+
+def grid(windows, arms, horizon):
+    """What :mod:`sigshift.policies.bob` may tune: the windows themselves."""
+    return np.unique(windows).astype(np.float64)
+
+
+@inlined_kernel
+def tuned(p, knob):
+    """The same with this window; the state must have room for it."""
+    return Params(int(knob), np.log(knob), p.exploration)
+
+
 def init(p, arms, key):
     return State(
         clock=np.zeros(CLOCK, np.int64),

@@ -53,7 +53,9 @@ def complete(
 
         for cell in {cell.entrant: cell for cell, _ in tasks}.values():
             world = instance(cell.environment, cell.horizon, study.seeds[0])
-            warm(cell.entrant.on(world), world)
+            made = cell.entrant.on(world)
+            made.caution(world.arms, world.horizon)
+            warm(made, world)
         all_of([(task, cell, seeds) for cell, seeds in _mixed(tasks)], jobs, stop)
     return runs
 

@@ -6,13 +6,16 @@ import numpy as np
 
 from naive_detectors import (
     NaiveAdwin,
+    NaiveAdwinExact,
     NaiveCusum,
     NaiveEDetector,
     NaiveGaussianGLR,
     NaiveGLR,
+    NaiveLaplace,
     NaivePageHinkley,
     NaiveWindow,
 )
+from naive_phases import phases
 from naive_rivals import NaiveUniform
 from sigshift.rng import philox, uniforms
 
@@ -30,28 +33,12 @@ def glr(arms, horizon, delta=None, **params):
     return NaiveGLR(1 / math.sqrt(max(horizon, 2)) if delta is None else delta, **params)
 
 
-class NaiveLaplace:
-    """Every split that is a multiple of the stride, which doubles whenever it would leave 128 splits or more."""
+def laplace(arms, horizon, delta=None):
+    return NaiveLaplace(1 / max(horizon, 2) if delta is None else delta)
 
-    def __init__(self, arms, horizon, delta=None):
-        self.delta = 1 / max(horizon, 2) if delta is None else delta
-        self.rewards, self.stride, self.next = [], 1, 2
 
-    def radius(self, n):
-        return math.sqrt((1 + 1 / n) * math.log(math.sqrt(n + 1) / self.delta) / (2 * n))
-
-    def observe(self, y):
-        self.rewards.append(y)
-        n, changed = len(self.rewards), False
-        if n >= self.next:
-            self.next = n + max(1, n // 100)
-            for i in range(self.stride, n, self.stride):
-                first, last = self.rewards[:i], self.rewards[i:]
-                distance = abs(sum(first) / i - sum(last) / (n - i))
-                changed = changed or distance > self.radius(i) + self.radius(n - i)
-        if n // self.stride > 128:
-            self.stride *= 2
-        return changed
+def adwin_exact(arms, horizon, delta=None):
+    return NaiveAdwinExact(max(horizon, 2) ** -3 if delta is None else delta)
 
 
 def default_height(horizon, changes=None):
@@ -84,7 +71,8 @@ def glr_gaussian(arms, horizon, delta=None, sigma=0.5):
 
 DETECTORS = {
     "glr": glr,
-    "laplace": NaiveLaplace,
+    "laplace": laplace,
+    "adwin_exact": adwin_exact,
     "cusum": cusum,
     "page_hinkley": page_hinkley,
     "window": window,
@@ -116,7 +104,9 @@ class NaiveDetect:
         self.restart, self.exploration = restart, exploration
         self.growing = rate is None and changes is None
         usual = min(1.0, math.sqrt(max(changes or 1, 1) * arms * math.log(max(horizon, 2)) / horizon))
-        self.rate = (1.0 if exploration == "diminishing" else usual) if rate is None else rate
+        self.fixed = exploration in ("diminishing", "monitoring")
+        self.rate = (1.0 if self.fixed else usual) if rate is None else rate
+        self.samples = math.ceil(math.log2(max(horizon, 2)))
         of_base = {name.removeprefix("base_"): v for name, v in options.items() if name.startswith("base_")}
         of_detector = {name.removeprefix("detector_"): v for name, v in options.items() if name.startswith("detector_")}
         self.make = lambda draws: twins()[base](arms, horizon, key ^ draws, **of_base)
@@ -134,6 +124,7 @@ class NaiveDetect:
             self.base = self.make(np.uint64(int(w0) * LOW + int(w1)))
         self.detectors = [self.watch() for _ in range(self.arms)]
         self.pulls = [0] * self.arms
+        self.free, self.monitored = [], {}  # the arms played of its own will, the arm of each block
         self.next = math.ceil((0.25 * self.arms / self.rate) ** 2)
 
     def select(self, t):
@@ -141,6 +132,7 @@ class NaiveDetect:
         arm, q = self.forced(t)
         if arm is None:
             arm, q = self.base.select(t - self.start)
+            self.free.append(arm)
         elif hasattr(self.base, "chosen"):
             self.base.chosen(t - self.start, arm)
         self.pulls[arm] += 1
@@ -149,7 +141,7 @@ class NaiveDetect:
     def forced(self, t):
         since = t - self.start
         rate = self.rate
-        if self.growing and self.exploration != "diminishing":
+        if self.growing and not self.fixed:
             rate = min(1.0, rate * math.sqrt(1 + len(self.begins)))
         if self.exploration == "uniform":
             block = max(int(self.arms / rate), self.arms)
@@ -168,7 +160,30 @@ class NaiveDetect:
                 self.next = max(self.next + self.arms, after)
             if 0 <= place < self.arms:
                 return place, 1.0
+        if self.exploration == "monitoring":
+            return self.monitoring(since + 1)
         return None, None
+
+    def monitoring(self, u):
+        """Rounds u = 1, 2, ...; block l = 1, 2, ... ends with round (2^l - 1) D N, its last part has D N rounds."""
+        period = max(int(self.arms / self.rate), 1)
+        part = period * self.samples
+        block = math.ceil(math.log2(u / part + 1) - 1e-12)
+        block = max(block, 1)
+        chosen_before = 1 + (max(2**block - 2, 1) * part if block > 1 else part)
+        if u == part + 1:
+            self.monitored[1] = self.most_played()
+        if block > 1 and u == chosen_before:
+            self.monitored[block] = self.most_played()
+        if u % period == 0 and block - 1 in self.monitored:
+            return self.monitored[block - 1], 1.0
+        if u % period == 1 % period and block > 1 and block in self.monitored:
+            return self.monitored[block], 1.0
+        return None, None
+
+    def most_played(self):
+        counts = [self.free.count(a) for a in range(self.arms)]
+        return counts.index(max(counts))
 
     def update(self, t, a, y, q):
         if t < self.since[a]:
@@ -325,6 +340,117 @@ class NaiveUCBLCPD(NaiveDetect):
         super().__init__(arms, horizon, key, base="ucbl", detector="laplace", exploration="none", detector_delta=delta)
 
 
+class NaiveADR(NaiveDetect):
+    def __init__(self, arms, horizon, key, environment=None, delta=None, rate=1.0):
+        options = {"detector": "adwin_exact", "exploration": "monitoring", "detector_delta": delta}
+        super().__init__(arms, horizon, key, rate=rate, **options)
+
+
+class NaiveImpCPD:
+    """Mukherjee and Maillard (2019), Algorithms 3 and 4, from whole histories."""
+
+    def __init__(self, arms, horizon, key, environment=None, gamma=0.05, alpha=1.5, phases="endless"):
+        self.arms, self.horizon, self.gamma, self.alpha = arms, max(horizon, 3), gamma, alpha
+        self.psi = self.horizon**2 / (arms**2 * math.log(arms))
+        self.last, self.endless = int(math.log(self.horizon / math.e) / (2 * math.log(1 + gamma))), phases == "endless"
+        self.start = self.now = 0
+        self.begin()
+
+    def begin(self):
+        self.asked = [0] * self.arms
+        self.rewards = [[] for _ in range(self.arms)]
+        self.splits, self.phase, self.left = [], 0, set(range(self.arms))
+        self.end = self.now - self.start + self.length()
+
+    def epsilon(self):
+        return (1 + self.gamma) ** -min(self.phase, self.last)
+
+    def log(self):
+        return max(1.0, math.log(self.psi * self.epsilon() ** 2))
+
+    def length(self):
+        return max(len(self.left), 1) * min(math.ceil(self.log() / (2 * self.epsilon())), self.horizon)
+
+    def mean(self, a):
+        mean = 1.0
+        for n, y in enumerate(self.rewards[a], 1):  # as the kernel does, because ties decide
+            mean += (y - mean) / n
+        return mean
+
+    def radius(self, n):
+        return math.sqrt(0.5 * self.alpha * self.log()) * (1 / math.sqrt(n))
+
+    def select(self, t):
+        self.now = t + 1
+        indices = [self.mean(a) + self.radius(n) if n else math.inf for a, n in enumerate(self.asked)]
+        arm = indices.index(max(indices))
+        self.asked[arm] += 1
+        return arm, 1.0
+
+    def update(self, t, a, y, q):
+        if t < self.start:
+            return
+        self.rewards[a].append(y)
+        if self.now - self.start < self.end or not (self.endless or self.phase <= self.last):
+            return
+        if any(self.apart(rewards, split[b]) for split in self.splits for b, rewards in enumerate(self.rewards)):
+            self.start = self.now
+            self.begin()
+            return
+        told = [b for b in range(self.arms) if self.rewards[b]]
+        best = max(self.mean(b) - self.radius(len(self.rewards[b])) for b in told)
+        self.left -= {b for b in told if self.mean(b) + self.radius(len(self.rewards[b])) < best}
+        self.splits.append([len(rewards) for rewards in self.rewards])
+        self.phase += 1
+        self.end = self.now - self.start + self.length()
+
+    def apart(self, rewards, i):
+        first, last = rewards[:i], rewards[i:]
+        if not first or not last:
+            return False
+        distance = abs(sum(first) / len(first) - sum(last) / len(last))
+        return distance > self.radius(len(first)) + self.radius(len(last))
+
+
+class NaiveRestarting:
+    """A base made anew in the rounds that the table of means says."""
+
+    def __init__(self, arms, horizon, key, environment, at="changes", base="kl_ucb", **options):
+        of_base = {name.removeprefix("base_"): v for name, v in options.items()}
+        self.key = key
+        self.make = lambda draws: twins()[base](arms, horizon, key ^ draws, **of_base)
+        means = environment.means()
+        self.rounds = {"changes": self.changes, "switches": self.switches, "significant": self.significant}[at](means)
+        self.base, self.start, self.count = self.make(np.uint64(0)), 0, 0
+
+    def changes(self, means):
+        return [t for t in range(1, len(means)) if (means[t] != means[t - 1]).any()]
+
+    def switches(self, means):
+        found, left = [], set(range(means.shape[1]))
+        for t, row in enumerate(means):
+            best = {a for a, mean in enumerate(row) if mean == max(row)}
+            left &= best
+            if not left:
+                found.append(t)
+                left = best
+        return found
+
+    def significant(self, means):
+        return phases(means).starts[1:]
+
+    def select(self, t):
+        if t in self.rounds:
+            self.start, self.count = t, self.count + 1
+            w0, w1, _, _ = philox(self.key, *map(np.uint64, (self.count, 0, 0, 7)))
+            self.base = self.make(np.uint64(int(w0) * LOW + int(w1)))
+        return self.base.select(t - self.start)
+
+    def update(self, t, a, y, q):
+        if t >= self.start:
+            self.base.update(t - self.start, a, y, q)
+
+
 def random_share(horizon, changes):
     each = max(horizon, 2) / max(changes or 1, 1)
     return min(1.0, math.sqrt(max(math.log(each), 1.0) / each))
@@ -372,4 +498,7 @@ TWINS = {
     "exp3r": NaiveExp3R,
     "ucbl": NaiveUCBL,
     "ucbl_cpd": NaiveUCBLCPD,
+    "imp_cpd": NaiveImpCPD,
+    "adr_bandit": NaiveADR,
+    "restarting": NaiveRestarting,
 }

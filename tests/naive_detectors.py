@@ -193,3 +193,36 @@ class NaiveEDetector:
 
     def clear(self):
         self.rewards, self.left = [], list(range(self.cells))
+
+
+class NaiveIntervals:
+    """Two confidence intervals for every split: an alarm if those before and after it are disjoint."""
+
+    def __init__(self, delta):
+        self.delta = delta
+        self.rewards = []
+
+    def observe(self, y):
+        self.rewards.append(y)
+        n = len(self.rewards)
+        return any(
+            abs(mean(self.rewards[:i]) - mean(self.rewards[i:])) > self.radius(i) + self.radius(n - i)
+            for i in range(1, n)
+        )
+
+    def clear(self):
+        self.rewards = []
+
+
+class NaiveLaplace(NaiveIntervals):
+    """Mukherjee and Maillard (2019)."""
+
+    def radius(self, n):
+        return math.sqrt((1 + 1 / n) * math.log(math.sqrt(n + 1) / self.delta) / (2 * n))
+
+
+class NaiveAdwinExact(NaiveIntervals):
+    """Komiyama, Fouche, Honda (2024)."""
+
+    def radius(self, n):
+        return math.sqrt(math.log(1 / self.delta) / (2 * n))

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import sigshift as ss
 from alike import instances, plays_alike
 from sigshift.checks import InvalidInput
+from sigshift.policies.detect import EXPLORATIONS
+from sigshift.policy import detectors
 from sigshift.testing import check_policy
 
 COMBINATIONS = [
@@ -29,6 +31,50 @@ COMBINATIONS = [
 @given(instance=instances())
 def test_any_combination_equals_its_twin(params, instance):
     plays_alike("detect", instance, **params)
+
+
+# What makes each detector find something in 300 rounds.
+DETECTORS = {
+    "glr": {"delta": 0.5},
+    "glr_gaussian": {"delta": 0.5, "sigma": 0.3},
+    "cusum": {"samples": 5, "height": 1.2357},
+    "page_hinkley": {"height": 1.2357},
+    "window": {"window": 6, "limit": 1.1357},
+    "adwin": {"delta": 0.5},
+    "adwin_exact": {"delta": 0.5},
+    "e_detector": {"delta": 0.9},
+    "laplace": {"delta": 0.9},
+}
+
+
+def test_every_detector_is_tested():
+    assert set(DETECTORS) == set(detectors())
+
+
+@pytest.mark.parametrize("exploration", EXPLORATIONS)
+@pytest.mark.parametrize("detector", DETECTORS)
+@settings(max_examples=4, deadline=None)
+@given(instance=instances(), restart=st.sampled_from(["global", "local"]))
+def test_every_detector_goes_with_every_exploration(detector, exploration, instance, restart):
+    params = {f"detector_{name}": value for name, value in DETECTORS[detector].items()}
+    plays_alike("detect", instance, base="ucb1", detector=detector, exploration=exploration, restart=restart, **params)
+
+
+@settings(max_examples=25, deadline=None)
+@given(instance=instances(), rate=st.sampled_from([0.3, 1.0, 3.0, 20.0]), delta=st.sampled_from([0.5, 0.01]))
+def test_the_adr_bandit_with_any_rate_equals_its_twin(instance, rate, delta):
+    plays_alike("adr_bandit", instance, rate=rate, delta=delta)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    instance=instances(),
+    gamma=st.sampled_from([0.05, 0.5, 1.0]),
+    alpha=st.sampled_from([0.05, 0.3, 1.5]),
+    phases=st.sampled_from(["endless", "paper"]),
+)
+def test_imp_cpd_with_any_parameters_equals_its_twin(instance, gamma, alpha, phases):
+    plays_alike("imp_cpd", instance, gamma=gamma, alpha=alpha, phases=phases)
 
 
 @settings(max_examples=12, deadline=None)
@@ -135,6 +181,72 @@ def test_restarts_follow_the_changes_of_pb2():
     env = ss.env("pb2")
     runs = ss.simulate("glr_kl_ucb", env, runs=20, seed=7, progress=False)
     assert 3.5 <= runs.restarts["glr_kl_ucb"].mean() <= 4.5
+
+
+def test_monitoring_plays_the_arm_that_was_played_most():
+    """Three arms, T = 2^13: N = 13, blocks of 39, 78, 156, ... rounds; the last 39 of each see both monitored arms."""
+    made = ss.policy("detect", base="ucb1", detector="adwin_exact", exploration="monitoring")
+    bandit = ss.Bandit(made, arms=3, horizon=2**13, seed=1)
+    forced = []
+    for t in range(39 * 15):
+        choice = bandit.ask()
+        bandit.tell(choice, 0.2 + 0.3 * choice.index)
+        if t < 39 * 15 - 1:
+            watched = bandit.inspect()["state"]["watched"]
+            forced.append(np.argmax(watched) if max(watched) > 0 else -1)
+    assert set(forced[:39]) == {-1}
+    assert set(forced[40:]) == {2}  # the best arm, from the end of the first block on
+    # Three arms: in every third round, and in the last part of a block in every third of another kind.
+    params, state = made.configure(3, 2**13), made.module.init(made.configure(3, 2**13), 3, np.uint64(1))
+    kernel = made.module.select
+    for t in range(39 * 3):
+        before = state.free.sum()
+        arm, _ = kernel(params, state, t)
+        made.module.update(params, state, t, arm, 0.2 + 0.3 * arm, 1.0)
+        own = t >= 39 and (t % 3 == 2 or (t >= 78 and t % 3 == 0))
+        assert (state.free.sum() == before) == own
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("imp_cpd", {"gamma": 0.0}, "gamma must be a finite number > 0 and <= 1"),
+        ("imp_cpd", {"alpha": -1}, "alpha must be a finite number > 0"),
+        ("imp_cpd", {"phases": "some"}, "phases must be one of"),
+        ("adr_bandit", {"delta": 1.0}, "delta must be a finite number > 0 and < 1"),
+        ("adr_bandit", {"rate": 0}, "rate must be a finite number > 0"),
+    ],
+)
+def test_wrong_parameters_of_the_named_ones_are_refused_at_once(name, params, message):
+    with pytest.raises(InvalidInput, match=message):
+        ss.policy(name, **params)
+
+
+def test_imp_cpd_has_the_phases_of_the_paper():
+    """T = 20,000 and three arms: psi = T^2 / (9 ln 3), M = 91; the first phase has 3 ceil(ln(psi) / 2) rounds."""
+    p = ss.policy("imp_cpd").configure(3, 20_000)
+    s = ss.policy("imp_cpd").module.init(p, 3, np.uint64(1))
+    psi = 20_000**2 / (9 * math.log(3))
+    assert p.last == 91
+    assert s.clock[4] == 3 * math.ceil(math.log(psi) / 2)
+    assert s.radius[0] == pytest.approx(math.sqrt(1.5 * math.log(psi) / 2))
+
+
+def test_imp_cpd_to_the_letter_goes_blind():
+    """T = 10^6, one change at 0.9 T that nobody can miss: after phase M the paper's form tests no more."""
+    late = ss.Environment.piecewise([0, 900_000], [(0.9, 0.1, 0.1), (0.1, 0.5, 0.1)], 1_000_000)
+    endless, paper = ss.policy("imp_cpd"), ss.policy("imp_cpd", phases="paper")
+    runs = ss.simulate([endless, paper], late, runs=3, seed=2, checkpoints=1, progress=False)
+    assert runs.restarts[endless.label].tolist() == [1, 1, 1]
+    assert runs.restarts[paper.label].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["adr_bandit", "imp_cpd", "ucbl_cpd"])
+def test_changes_that_move_all_arms_are_found_without_forced_rounds(name):
+    """The problem of Mukherjee and Maillard (2019): three changes. 20 runs, each with two to four restarts."""
+    runs = ss.simulate([name, "kl_ucb"], "mukherjee", runs=20, seed=3, checkpoints=1, progress=False)
+    assert set(runs.restarts[name].tolist()) <= {2, 3, 4}
+    assert runs.regret(name).mean() < 0.4 * runs.regret("kl_ucb").mean()
 
 
 # The published regrets: problems of Besson et al. (2022), T = 20,000, N = 300, means and standard deviations over runs

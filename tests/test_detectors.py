@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 import sigshift as ss
 from naive_detectors import (
     NaiveAdwin,
+    NaiveAdwinExact,
     NaiveCusum,
     NaiveEDetector,
     NaiveGaussianGLR,
     NaiveGLR,
+    NaiveLaplace,
     NaivePageHinkley,
     NaiveWindow,
     inverse,
@@ -162,6 +164,31 @@ def test_window_is_its_twin(rewards, order, clears, window, share):
 def test_adwin_is_its_twin(rewards, order, clears, delta, buckets):
     params = {"delta": delta, "buckets": buckets}
     assert_alike("adwin", [NaiveAdwin(**params) for _ in range(2)], params, rewards, order, clears)
+
+
+@pytest.mark.parametrize(("name", "twin"), [("adwin_exact", NaiveAdwinExact), ("laplace", NaiveLaplace)])
+@settings(max_examples=60, deadline=None)
+@given(rewards=streams(), order=ORDERS, clears=CLEARS, delta=st.sampled_from([0.9, 0.5, 0.1, 0.01]))
+def test_two_intervals_at_every_split_are_their_twin(name, twin, rewards, order, clears, delta):
+    assert_alike(name, [twin(delta) for _ in range(2)], {"delta": delta}, rewards, order, clears)
+
+
+@pytest.mark.parametrize("name", ["adwin_exact", "laplace"])
+def test_no_split_of_a_long_stream_alarms_but_those_the_hull_sees(name):
+    """A small change in 20,000 rewards: the first alarm is that of the first round in which some split is one."""
+    rng = np.random.default_rng(9)
+    rewards = (rng.random(20_000) < np.repeat([0.45, 0.6], [8_000, 12_000])) * 1.0
+    watch = Watch(name, horizon=20_000)
+    first = first_alarm(watch.module.observe, watch.p, watch.s, 1, rewards)
+    sums = np.cumsum(rewards)
+    alarms = []
+    for n in (first - 1, first):
+        i = np.arange(1, n)
+        radii = np.array([watch.module.radius(watch.p, float(k)) for k in i])
+        off = np.abs(sums[: n - 1] / i - (sums[n - 1] - sums[: n - 1]) / (n - i))
+        alarms.append(bool((off > radii + radii[::-1]).any()))
+    assert alarms == [False, True]
+    assert 8_000 < first < 20_000
 
 
 @settings(max_examples=50, deadline=None)

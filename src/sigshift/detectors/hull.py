@@ -19,6 +19,16 @@ F(m + m', S + S').
    for the slope and offset of a mean close to that of the n rewards. Each reward adds to this bound, without a
    logarithm. Only when it reaches a threshold is the hull looked at.
 3. Thresholds grow with n: while the bound is below the last one that was computed, no new one is needed.
+
+Detectors with two confidence intervals alarm when for some split i the means before and after are further apart than
+r(i) + r(n - i). In terms of the walk that is
+
+    |S_i - i S_n / n| > g(i),    g(i) = (r(i) + r(n - i)) i (n - i) / n.
+
+Where x r(x) grows and is concave in x, so is each half of g: x r(x) (1 - x/n) has the second derivative (x r)'' (1 -
+x/n) - 2 (x r)' / n <= 0. Then the splits that do not alarm are a convex set, and if there is none beyond it among the
+vertices of the hull there is none at all. They too are looked at only when the Gaussian likelihood ratio, whose bound
+is point 2, is as large as it is at any alarm.
 """
 
 from typing import NamedTuple
@@ -130,6 +140,47 @@ def largest_ratio(likelihood):
         return most - fit
 
     return largest
+
+
+def watching(radius, least):
+    """The kernel ``observe`` of two confidence intervals, of half widths ``radius(p, n)``, tried at every split.
+
+    ``least(p)`` is a number that i (n - i) / (2 n) times the squared difference of means exceeds at any alarm.
+    """
+
+    @kernel
+    def look(p, points, sizes, n, total):
+        """Whether some split is an alarm, and the largest ratio."""
+        most = 0.0
+        changed = False
+        enough = least(p)
+        for side in range(2):
+            for i in range(1, sizes[side]):
+                before = points[side, i, ROUND]
+                off = points[side, i, SUM] - before / n * total
+                ratio = 0.5 * off * off * n / (before * (n - before))
+                most = max(most, ratio)
+                if ratio > enough - SLACK and not changed:
+                    apart = abs(off) * n / (before * (n - before))
+                    changed = apart > radius(p, before) + radius(p, n - before)
+        return changed, most
+
+    @kernel
+    def observe(p, s, a, y):
+        """Take in the reward y of arm a; whether its rewards have changed."""
+        s.told[a] += 1
+        s.total[a] += y
+        s.bound[a] += 0.5 * y * y - s.slope[a] * y - s.offset[a]
+        n = float(s.told[a])
+        changed = False
+        if s.bound[a] > least(p) - SLACK:
+            changed, s.bound[a] = look(p, s.points[a], s.sizes[a], n, s.total[a])
+            s.slope[a] = s.total[a] / n
+            s.offset[a] = -0.5 * s.slope[a] * s.slope[a]
+        push(s.points[a], s.sizes[a], s.short, n, s.total[a])
+        return changed
+
+    return observe
 
 
 @kernel

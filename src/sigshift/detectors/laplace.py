@@ -9,9 +9,9 @@ detector of UCBL-CPD. With n rewards since the arm was cleared it is an alarm wh
 Each radius holds for all n at once with probability 1 - 2 delta (Laplace's method). ``delta`` is 1/T unless given; the
 paper takes 1/t, which a detector of one arm cannot know.
 
-The paper tries every split after every reward, in time n. Here a split is kept at every multiple of a stride that is
-at most n / 64, and the test is made whenever the rewards of the arm have grown by 1 % (every one of the first 200). So
-it sees what the paper's sees, at most 3 % of n rewards later; it cannot alarm where the paper's would not.
+The paper tries every split after every reward, in time n. So does this, in time that does not grow with n: n radius(n)
+is sqrt((n + 1) ln(sqrt(n + 1) / delta) / 2), which grows and is concave, and so the split that decides is a vertex of
+the walk's convex hull (:mod:`sigshift.detectors.hull`).
 """
 
 from typing import NamedTuple
@@ -19,29 +19,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.checks import real
+from sigshift.detectors import hull
+from sigshift.detectors.hull import State, clear, crowded, grow, init
 from sigshift.kernel import kernel
 
-PAPER = "Mukherjee, Maillard 2019"
+__all__ = ["PAPER", "Params", "State", "clear", "configure", "crowded", "grow", "init", "observe"]
 
-ROOM = 128  # splits kept; the stride doubles when they are full
-SHARE = 100  # a test after every n / SHARE rewards
+PAPER = "Mukherjee, Maillard 2019"
 
 
 class Params(NamedTuple):
     """What the kernels read."""
 
     log_delta: float
-
-
-class State(NamedTuple):
-    """What is known of each arm since it was cleared."""
-
-    told: np.ndarray  # its rewards
-    total: np.ndarray  # their sum
-    next: np.ndarray  # the number of rewards at which it is tested
-    stride: np.ndarray  # rewards between two splits
-    kept: np.ndarray  # splits
-    sums: np.ndarray  # [arm, split] the sum of the rewards up to it
 
 
 def configure(horizon, *, delta: float | None = None) -> Params:
@@ -51,61 +41,16 @@ def configure(horizon, *, delta: float | None = None) -> Params:
     return Params(float(np.log(delta)))
 
 
-def init(p, arms):
-    """The state before the first reward."""
-    return State(
-        told=np.zeros(arms, np.int64),
-        total=np.zeros(arms),
-        next=np.full(arms, 2),
-        stride=np.ones(arms, np.int64),
-        kept=np.zeros(arms, np.int64),
-        sums=np.zeros((arms, ROOM)),
-    )
-
-
 @kernel
-def radius(log_delta, n):
+def radius(p, n):
     """Laplace's half width of a confidence interval for the mean of n rewards, for all n at once."""
-    return np.sqrt((1.0 + 1.0 / n) * (0.5 * np.log(n + 1.0) - log_delta) / (2.0 * n))
+    return np.sqrt((1.0 + 1.0 / n) * (0.5 * np.log(n + 1.0) - p.log_delta) / (2.0 * n))
 
 
 @kernel
-def observe(p, s, a, y):
-    """Take in the reward y of arm a; whether its rewards have changed."""
-    s.told[a] += 1
-    s.total[a] += y
-    n = s.told[a]
-    changed = False
-    if n >= s.next[a]:
-        s.next[a] = n + max(1, n // SHARE)
-        for k in range(s.kept[a]):
-            i = (k + 1.0) * s.stride[a]
-            before = s.sums[a, k] / i
-            after = (s.total[a] - s.sums[a, k]) / (n - i)
-            changed = changed or abs(before - after) > radius(p.log_delta, i) + radius(p.log_delta, n - i)
-    if n % s.stride[a] == 0:
-        if s.kept[a] == ROOM:
-            thin(s, a)
-        if n % s.stride[a] == 0:
-            s.sums[a, s.kept[a]] = s.total[a]
-            s.kept[a] += 1
-    return changed
+def least(p):
+    """At an alarm the ratio exceeds i (n - i) / (2 n) (radius(i)^2 + radius(n - i)^2) >= ln(sqrt(2) / delta) / 4."""
+    return 0.25 * (0.5 * np.log(2.0) - p.log_delta)
 
 
-@kernel
-def thin(s, a):
-    """Keep every second split."""
-    for k in range(ROOM // 2):
-        s.sums[a, k] = s.sums[a, 2 * k + 1]
-    s.kept[a] = ROOM // 2
-    s.stride[a] *= 2
-
-
-@kernel
-def clear(p, s, a):
-    """Forget the rewards of arm a."""
-    s.told[a] = 0
-    s.total[a] = 0.0
-    s.next[a] = 2
-    s.stride[a] = 1
-    s.kept[a] = 0
+observe = hull.watching(radius, least)

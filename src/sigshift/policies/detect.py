@@ -12,11 +12,18 @@ rounds since the last global restart (of the run, if restarts are local), ``expl
     "random"       with probability r a random arm (Liu et al.)
     "tracking"     the least played arm, whenever it has fewer than r n / K plays
     "diminishing"  each arm once in about K sqrt(n) / r rounds: ever less (Li, Hsieh, Huang 2024)
+    "monitoring"   once in every floor(K / r) rounds the arm that was most played before: see below
     "none"         no forced rounds
 
 ``rate=None`` is sqrt(L K ln(T) / T) if the ``changes`` L are told; if not, it is that for L = 1 and times sqrt(k) after
-k - 1 restarts (Besson et al.). For the diminishing form it is 1. A detector that can be told the changes is told them,
-too, unless it is told something else (``detector_changes``).
+k - 1 restarts (Besson et al.). For the diminishing and the monitoring form it is 1. A detector that can be told the
+changes is told them, too, unless it is told something else (``detector_changes``).
+
+Monitoring (Komiyama, Fouche, Honda 2024) is for changes that move all arms: one arm, well chosen, then gives all of
+them away. With D = floor(K / r) and N = ceil(log2 T), an episode is cut into blocks of D N, 2 D N, 4 D N, ... rounds.
+Before the last D N rounds of a block (for the first block: after it) the arm with the most plays that were not forced
+is chosen. It is played in every Dth round, counted from there, up to the end of the next block: so N times in its own
+block, and then all through the next one.
 
 With ``every`` above 1 an alarm counts only in rounds that it divides, which is how public code saves time.
 
@@ -32,7 +39,7 @@ import numpy as np
 from sigshift.checks import choice, real, refuse, whole
 from sigshift.compose import configured, options_of, parameters
 from sigshift.detectors import glr as detector  # part detector
-from sigshift.kernel import kernel, unmoved
+from sigshift.kernel import inlined_kernel, kernel, unmoved
 from sigshift.policies import kl_ucb as base  # part base
 from sigshift.renewal import rekeyed, renew
 from sigshift.rng import philox, uniforms
@@ -43,9 +50,10 @@ TOLD = "changes (optional)"
 PARTS = {"base": "policy", "detector": "detector"}
 FIXED_ARMS = getattr(base, "FIXED_ARMS", False) or hasattr(base, "add_arm") or hasattr(base, "retire_arm")
 
-EXPLORATIONS = ("uniform", "random", "tracking", "diminishing", "none")
-UNIFORM, RANDOM, TRACKING, DIMINISHING, NONE = range(5)
+EXPLORATIONS = ("uniform", "random", "tracking", "diminishing", "none", "monitoring")
+UNIFORM, RANDOM, TRACKING, DIMINISHING, NONE, MONITORING = range(6)
 START, NOW, RESTARTS, NEXT, CLOCKS = range(5)
+BEFORE, PRESENT = 1, 2  # the arm that was chosen in the block before, that of the present block
 FORCED = 7  # the stream of the draws that force a round: no base has so many
 
 
@@ -57,6 +65,7 @@ class Params(NamedTuple):
     growing: bool  # whether the rate grows with the square root of the number of episodes
     everything: bool  # whether a change in one arm starts everything over
     every: int  # an alarm counts in rounds that are multiples of this
+    samples: int  # how often an arm is monitored in its own block
 
 
 class State(NamedTuple):
@@ -64,10 +73,12 @@ class State(NamedTuple):
     base: Any
     fresh: Any  # the base as it began
     detector: Any
-    clock: np.ndarray  # the start of the episode, the next round, the number of restarts, the next forced round
+    clock: np.ndarray  # start of the episode, next round, restarts, next forced round (monitoring: end of the block)
     draws: np.ndarray  # what the base's key is mixed with in this episode
     since: np.ndarray  # [arm] the first round whose rewards count
     pulls: np.ndarray  # [arm] the number of its decisions in this episode
+    free: np.ndarray  # [arm] how many of them were not forced
+    watched: np.ndarray  # [arm] whether it is monitored: BEFORE, PRESENT, or both added
     restarts: np.ndarray  # the rounds of the restarts
 
 
@@ -92,11 +103,12 @@ def configure(
         raise refuse("exploration", rule, exploration, "Or give the base a kernel `chosen`: chosen(p, s, t, a).")
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
-    growing = rate is None and changes is None and exploration != "diminishing"
+    fixed = exploration in ("diminishing", "monitoring")
+    growing = rate is None and changes is None and not fixed
     if rate is None:
         log = np.log(max(horizon, 2))
         usual = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * log / horizon)))
-        rate = 1.0 if exploration == "diminishing" else usual
+        rate = 1.0 if fixed else usual
     known = {"arms": arms, "horizon": horizon}
     test = options_of("detector", options)
     if changes is not None and "changes" in parameters(detector):
@@ -109,6 +121,7 @@ def configure(
         growing=growing,
         everything=restart == "global",
         every=whole("every", every, 1, "Let alarms count in every so many rounds; 1 is exact."),
+        samples=int(np.ceil(np.log2(max(horizon, 2)))),
     )
 
 
@@ -122,6 +135,8 @@ def init(p, arms, key):
         draws=np.zeros(1, np.uint64),
         since=np.zeros(arms, np.int64),
         pulls=np.zeros(arms, np.int64),
+        free=np.zeros(arms, np.int64),
+        watched=np.zeros(arms, np.int64),
         restarts=np.zeros(16, np.int64),
     )
     state.clock[NEXT] = _first_session(p, arms)
@@ -138,20 +153,21 @@ chosen = getattr(base, "chosen", unmoved)
 forget = getattr(base, "forget", no_arm)
 
 
-@kernel
+@inlined_kernel
 def select(p, s, t):
     s.clock[NOW] = t + 1
     arm, q = _forced(p, s, t)
     since = t - s.clock[START]
     if arm < 0:
         arm, q = base.select(p.base, rekeyed(s.base, s.draws[0]), since)
+        s.free[arm] += 1
     else:
         chosen(p.base, s.base, since, arm)
     s.pulls[arm] += 1
     return arm, q
 
 
-@kernel
+@inlined_kernel
 def update(p, s, t, a, y, q):
     if t < s.since[a]:
         return
@@ -178,6 +194,8 @@ def _restart(p, s, a):
         for b in range(s.since.size):
             s.since[b] = now
             s.pulls[b] = 0
+            s.free[b] = 0
+            s.watched[b] = 0
             detector.clear(p.detector, s.detector, b)
     else:
         s.since[a] = now
@@ -185,7 +203,7 @@ def _restart(p, s, a):
         detector.clear(p.detector, s.detector, a)
 
 
-@kernel
+@inlined_kernel
 def _forced(p, s, t):
     """The arm that has to be played in round t and its propensity, or -1."""
     arms = s.since.size
@@ -215,12 +233,54 @@ def _forced(p, s, t):
             s.clock[NEXT] = max(s.clock[NEXT] + arms, int(np.ceil(root * root)))
         if 0 <= slot < arms:
             return slot, 1.0
+    elif p.exploration == MONITORING:
+        return _monitored(p, s, since), 1.0
     return -1, 0.0
 
 
 @kernel
+def _monitored(p, s, since):
+    """The arm that is to be monitored now, or -1. A block of the episode is twice as long as the one before."""
+    arms = s.since.size
+    period = max(int(arms / p.rate), 1)
+    last = period * p.samples  # rounds of the last part of each block, and all rounds of the first block
+    end = s.clock[NEXT]
+    if since >= end:
+        if end == 0:
+            end = last
+        else:
+            if end == last:
+                _watch(s)
+            for b in range(arms):
+                s.watched[b] = BEFORE if s.watched[b] >= PRESENT else 0
+            end = 2 * end + last
+        s.clock[NEXT] = end
+    if end > last and since == end - last:
+        _watch(s)
+    now = since % period
+    wanted = BEFORE if now == period - 1 else PRESENT if now == 0 else 0
+    if wanted > 0 and not (wanted == PRESENT and since < end - last):
+        for b in range(arms):
+            if s.watched[b] & wanted:
+                return b
+    return -1
+
+
+@kernel
+def _watch(s):
+    """Choose the arm with the most plays that were not forced."""
+    most = 0
+    for b in range(1, s.free.size):
+        if s.free[b] > s.free[most]:
+            most = b
+    s.watched[most] |= PRESENT
+
+
+@kernel
 def _first_session(p, arms):
-    """The round in which the diminishing exploration begins: (K / (4 rate))^2."""
+    """The round in which the diminishing exploration begins: (K / (4 rate))^2; monitoring has a block to begin."""
+    if p.exploration == MONITORING:
+        return 0
     return int(np.ceil((0.25 * arms / p.rate) ** 2))
 
 
@@ -228,7 +288,7 @@ base_crowded = getattr(base, "crowded", None)
 detector_crowded = getattr(detector, "crowded", None)
 
 
-@kernel
+@inlined_kernel
 def crowded(p, s):
     full = s.clock[RESTARTS] + 1 >= s.restarts.size
     if base_crowded is not None:

@@ -43,7 +43,7 @@ from sigshift.play import Play
 from sigshift.policy import definition, names
 from sigshift.rng import POLICY_DOMAIN, REWARD_DOMAIN, derive
 
-ONLINE = [name for name in names() if name != "oracle"]
+ONLINE = [name for name in names() if "environment" not in ss.policy(name).needs]
 MOVABLE = [name for name in ONLINE if not getattr(definition(name), "FIXED_ARMS", False)]  # arms can come and go
 METAS = [
     {"threshold": threshold, "c0": c0, "replay_rate": rate}

@@ -1,6 +1,6 @@
 """The tables of regret on the pages of the policies: every policy on the catalogue, stored in ``catalogue.csv``.
 
-    scripts/bench catalogue     play what the file lacks or what other code has played, and write file and tables
+    scripts/bench catalogue     play what the file lacks or what other code has played; write file, picture and tables
     scripts/docs                write the tables from the file (``--check``: say whether they are up to date)
 
 A run of seed r is ``ss.simulate(policy, ss.env(name, horizon=T, seed=r), runs=1, seed=r)``.
@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ import pandas as pd
 import sigshift
 from sigshift.files import write_atomically
 from sigshift.policy import knowledge, names, policy
+from sigshift.report.heatmap import regret_heat_map
 from sigshift.study import Spec, Store, complete
 from sigshift.study.spec import TRUTHS, Cell, Entrant, entrant, instance, short_name
 from sigshift.study.store import digest, version
@@ -26,6 +28,7 @@ HERE = Path(__file__).parent
 FILE = HERE / "catalogue.csv"
 STORE = HERE / ".catalogue"  # single runs: what a stopped command goes on from
 PAGES = HERE.parent / "docs" / "policies"
+PICTURE = HERE.parent / "docs" / "pictures" / "catalogue.png"
 
 SEEDS = range(5_000, 5_050)
 HORIZON = 20_000
@@ -73,6 +76,10 @@ VARIANTS = (  # beside the defaults, and those that are told the truth
     "restarting(at='significant')",
 )
 FRAMES = ("detect", "bob")  # what they can be told, a policy of a narrower name or their own search shows
+DRAWN = (
+    *("kl_ucb", "thompson", "ucb1", "tsallis_inf", "sw_kl_ucb", "sw_ts", "d_ts", "exp3s", "glr_kl_ucb", "cusum_ucb"),
+    *("pht_ucb", "adr_bandit", "ucbl_cpd", "auto", "meta", "ad_switch", "uniform"),
+)
 LUCKY = ("heidari",)  # no yardstick: with coins it ends up on the first arm, which is the best one of some problems
 
 
@@ -233,6 +240,8 @@ class Regrets:
 
     def detail(self, places: Sequence[str], policies: Sequence[str]) -> str:
         """Mean regret and its 95 % quantile, with the least of those that are told at most the horizon."""
+        if len(places) == 1:
+            policies = sorted(policies, key=lambda label: float(self.mean.at[label, places[0]]))
         rows = [[f"`{label}`", *(self._cell(label, name) for name in places)] for label in policies]
         least = [f"{_number(self.best[name])} `{self.winner[name]}`" for name in places]
         return _table(["policy", *map(_headed, places)], [*rows, ["least, tuning-free", *least]])
@@ -245,6 +254,25 @@ class Regrets:
 def _headed(name: str) -> str:
     long = f", T = {LONGER[name]:,}" if name in LONGER else ""
     return f"{short_name(name)}{long}"
+
+
+def draw(results: Regrets, path: Path = PICTURE) -> None:
+    """The heat map of the policies that docs/policies/which.md compares."""
+    places = [name for group in KINDS.values() for name in group]
+    over = results.over.loc[list(DRAWN), places]
+    means = np.exp(np.log(over).mean(axis=1))
+    free = np.ones(len(DRAWN), np.bool_)
+    shown = SimpleNamespace(
+        policies=DRAWN,
+        environments=[_headed(name) for name in places],
+        tuning_free=free,
+        over_best=lambda: over.to_numpy(),
+        summary=lambda: pd.DataFrame({"policy": DRAWN, "tuning_free": free, "over_best": means.to_numpy()}),
+        horizon=HORIZON,
+        seeds=SEEDS,
+        purpose="for reporting",
+    )
+    regret_heat_map(shown, path)
 
 
 def _listed(text: str, between: str) -> list[str]:
@@ -269,7 +297,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--tables", action="store_true", help="play nothing: write the tables from the file")
     options.add_argument("--check", action="store_true", help="write nothing: exit with 1 if a table is out of date")
     given = options.parse_args(arguments)
-    results = Regrets(stored() if given.tables or given.check else play())
+    still = given.tables or given.check
+    results = Regrets(stored() if still else play())
+    if not still:
+        draw(results)
     pages = {page: page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("*.md"))}
     old = {page: made for page, text in pages.items() if (made := written(text, results)) != text}
     if given.check:

@@ -20,6 +20,8 @@ KINDS: list[tuple[str, dict[str, Any]]] = [
     ("window", {}),
     ("adwin", {}),
     ("e_detector", {}),
+    ("adwin_exact", {}),
+    ("laplace", {}),
 ]
 CHANGES = ((0.2, 0.8), (0.5, 0.7), (0.05, 0.15))
 AFTER, PATIENCE, STREAMS = 1000, 4000, 500

@@ -49,7 +49,7 @@ METAS = [
     {"threshold": threshold, "c0": c0, "replay_rate": rate}
     for threshold, c0, rate in itertools.product(["paper", "remark"], [1e-7, 1e-3, 0.2], [0.5, 1.0])
 ]
-PLAIN = st.sampled_from([ss.policy(name) for name in ONLINE if name not in ("meta", "auto")])
+PLAIN = st.sampled_from([ss.policy(name) for name in ONLINE if name != "meta"])
 TUNED = st.sampled_from([ss.policy("meta", **params) for params in [*METAS, {"c0": 1e-3, "horizon": "unknown"}]])
 NO_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
@@ -892,11 +892,11 @@ def test_every_bit_of_the_seed_counts():
     assert len(runs) == len(seeds)
 
 
-def test_no_policy_named_is_auto_which_is_played_under_its_own_name():
+def test_no_policy_named_is_auto():
     bandit = ss.Bandit(arms=3, seed=1)
-    assert bandit.policy == ss.policy("meta")
+    assert bandit.policy == ss.policy("auto")
     assert ss.Bandit("auto", arms=3, seed=1).to_json() == bandit.to_json()
-    assert repr(bandit) == "<Bandit meta: 3 arms, next round 0>"
+    assert repr(bandit) == "<Bandit auto: 3 arms, next round 0>"
 
 
 def test_choices_are_plain_values():

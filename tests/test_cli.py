@@ -249,7 +249,7 @@ def test_bench_as_json(capsys):
 def test_bench_plays_every_policy_in_turn_and_ucb1_to_compare(capsys):
     assert cli.main(["bench", "speed", "--horizon", "200", "--runs", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["policies"]
-    assert sorted(row["policy"] for row in rows) == sorted(set(names()) - {"auto"})
+    assert sorted(row["policy"] for row in rows) == sorted(names())
     assert cli.main(["bench", "speed", "--policies", "oracle", "--horizon", "200", "--runs", "1"]) == 0
     said = capsys.readouterr().out
     assert "ucb1 " in said.splitlines()[1]

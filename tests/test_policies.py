@@ -104,7 +104,7 @@ def test_what_was_told_is_what_was_set():
 
 def test_what_is_set_from_the_facts_follows_them():
     """Told a fact, a policy derives its parameters from it; not told, from the horizon alone."""
-    for name in set(ALL) - {"auto"}:
+    for name in ALL:
         if "environment" in policy(name).needs:
             continue
         plain = policy(name).configure(5, 10_000)
@@ -162,7 +162,7 @@ def measured(name):
     return {"choices": "".join(map(str, choices[:60])), "regret": regret}
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name != "auto"])
+@pytest.mark.parametrize("name", ALL)
 def test_golden_run(name):
     golden = json.loads(GOLDEN.read_text())["runs"][name]
     now = measured(name)
@@ -174,7 +174,7 @@ def test_golden_run(name):
 
 
 def test_every_rival_has_a_twin():
-    assert set(TWINS) | IN_DISTRIBUTION == set(ALL) - {"meta", "auto"}  # META's is in naive.py
+    assert set(TWINS) | IN_DISTRIBUTION == set(ALL) - {"meta"}  # META's is in naive.py
 
 
 @pytest.mark.parametrize("name", sorted(TWINS))
@@ -400,7 +400,7 @@ def test_what_is_told_has_the_names_of_the_protocol():
 
 
 if __name__ == "__main__":  # writes the golden numbers anew
-    made = {name: measured(name) for name in ALL if name != "auto"}
+    made = {name: measured(name) for name in ALL}
     note = (
         "The first 60 choices and the final regret of one run of each policy with its defaults: pb1 with 2,000 rounds, "
         "seed 11, run 0. Written by `python tests/test_policies.py` when the rivals were added; all but META were "

@@ -18,7 +18,7 @@ from sigshift.checks import InvalidInput, real, refuse, whole
 from sigshift.compile import dependencies
 from sigshift.files import file_path, write_atomically
 from sigshift.play import Play
-from sigshift.policy import AUTO, Policy, defaults, definition, own_files, policy
+from sigshift.policy import Policy, defaults, definition, own_files, policy
 from sigshift.states import leaves
 
 FORMAT = "sigshift-bandit"
@@ -315,8 +315,6 @@ class Bandit:
 
 def _policy(wanted: Any) -> Policy:
     made = policy(wanted)
-    if made.name == "auto":  # which stands for something else in another version, perhaps
-        made = policy(AUTO, **dict(made.params))
     if made.name.endswith(".py") and definition(made.name) is not made.module:
         raise refuse("policy file", "has changed since ss.policy() read it", made.name, "Call ss.policy() again.")
     if "environment" in made.needs:

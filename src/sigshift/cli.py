@@ -365,7 +365,7 @@ def _bench_speed(options: Any) -> None:
     from sigshift.policy import names, policy
     from sigshift.simulation import distinct_policies, simulate
 
-    wanted = distinct_policies(options.policies or [name for name in names() if name != "auto"])
+    wanted = distinct_policies(options.policies or names())
     yardstick = policy("ucb1")
     chosen = wanted if yardstick in wanted else [yardstick, *wanted]
     arms = options.arms
@@ -407,7 +407,7 @@ def _bench_regret(options: Any) -> None:
     from sigshift.study import measure
     from sigshift.study.spec import HORIZONS, SEEDS, spec
 
-    chosen = options.policies or [name for name in names() if name != "auto"]
+    chosen = options.policies or names()
     seeds = SEEDS if options.seeds is None else tuple(options.seeds)
     study = spec(chosen, options.envs, options.horizons or HORIZONS, seeds)
     found = measure(study, options.out, options.reference, options.jobs, say=_on_the_side)

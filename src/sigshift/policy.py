@@ -204,7 +204,7 @@ def policies(absent: bool = False) -> Any:
 def names() -> tuple[str, ...]:
     """The names of the built-in policies."""
     folder = importlib.import_module("sigshift.policies")
-    return (*sorted(found.name for found in pkgutil.iter_modules(folder.__path__)), "auto")
+    return tuple(sorted(found.name for found in pkgutil.iter_modules(folder.__path__)))
 
 
 def definition(name: str) -> ModuleType:
@@ -226,10 +226,7 @@ def definition(name: str) -> ModuleType:
             name,
             f"{hint}ss.policies() shows them all.",
         )
-    return importlib.import_module(f"sigshift.policies.{AUTO if name == 'auto' else name}")
-
-
-AUTO = "meta"  # what "auto" stands for until something better has earned it
+    return importlib.import_module(f"sigshift.policies.{name}")
 
 
 def own_files(name: str, params: Mapping[str, Any]) -> list[str]:

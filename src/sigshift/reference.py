@@ -237,8 +237,7 @@ def _policy_sections() -> Iterator[str]:
     for row in policies().reset_index().to_dict("records"):
         yield f"### `{row['policy']}`"
         known = sigshift.policy(row["policy"])
-        about = _markdown(inspect.getdoc(known.module) or "") if row["policy"] != "auto" else _AUTO
-        yield about
+        yield _markdown(inspect.getdoc(known.module) or "")
         yield _listed(row, ("paper", "guarantee", "told", "parameters"))
 
 
@@ -247,9 +246,6 @@ def _absent_sections() -> Iterator[str]:
     for row in policies(absent=True).reset_index().to_dict("records"):
         yield f"### `{row['policy']}`"
         yield _listed(row, ("paper", "reason", "tried", "instead"))
-
-
-_AUTO = "The policy to use when nothing is known about the environment, at present `meta`."
 
 
 def _environment_sections() -> Iterator[str]:

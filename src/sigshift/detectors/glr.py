@@ -82,4 +82,5 @@ def scale(p):
 FOUR_BITS = 4.0 * float(np.log(2.0))
 
 largest = hull.largest_ratio(likelihood)
+split = hull.best_split(likelihood)
 observe = hull.observing(largest, tangent, alone, scale)

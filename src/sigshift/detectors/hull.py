@@ -47,6 +47,7 @@ UNKNOWN = np.inf
 
 ROOM = 64  # vertices per hull at the start
 
+SAME = 1e-9  # ratios as close as this are equal but for rounding
 SLACK = 1e-6  # the bound is taken for reached a little early, so that rounding never delays a test
 
 
@@ -140,6 +141,28 @@ def largest_ratio(likelihood):
         return most - fit
 
     return largest
+
+
+def best_split(likelihood):
+    """The kernel that says where the largest likelihood ratio is: the rewards before the split, and their sum.
+
+    Of several splits that are as good the earliest is taken.
+    """
+
+    @kernel
+    def split(points, sizes, n, total):
+        most = likelihood(n, total)
+        rounds, part = n, total
+        for side in range(2):
+            for i in range(1, sizes[side]):
+                before = points[side, i, ROUND]
+                older = points[side, i, SUM]
+                fit = likelihood(before, older) + likelihood(n - before, total - older)
+                if before < n and (fit > most + SAME or (fit > most - SAME and before < rounds)):
+                    most, rounds, part = max(fit, most), before, older
+        return rounds, part
+
+    return split
 
 
 def watching(radius, least):

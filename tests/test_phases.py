@@ -324,6 +324,7 @@ def test_text_of_many_phases_is_short() -> None:
         ([[np.inf, 0.2]], "but got inf"),
         ([["a", "b"]], "array of numbers"),
         ([[0.1, 0.2], [0.3]], "array of numbers"),
+        ([[10**400, 0.2]], "array of numbers"),
         ([[0.1j, 0.2]], "array of numbers"),
         (None, "array of numbers"),
         ("trig", "array of numbers"),

@@ -203,7 +203,7 @@ def _matrix(value: Any) -> Means:
         means = np.asarray(value)
         if means.dtype.kind == "O":
             means = means.astype(np.float64)
-    except (TypeError, ValueError):  # ragged lists, texts
+    except (TypeError, ValueError, OverflowError):  # ragged lists, texts, whole numbers of hundreds of digits
         raise refuse("means", "must be an array of numbers", value, cure) from None
     if means.dtype.kind not in "biuf" or value is None:
         raise refuse("means", "must be an array of numbers", value, cure)

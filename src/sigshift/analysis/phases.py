@@ -106,7 +106,7 @@ class Phases:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.arms} arms, {self.horizon:,} rounds: {_counted(self.significant, 'significant shift')}",
+            f"{self.arms} arms, {_counted(self.horizon, 'round')}: {_counted(self.significant, 'significant shift')}",
             f"  {_counted(self.switches, 'best-arm switch', 'es')}, {_counted(self.changes, 'change')} of means, "
             f"total variation {self.variation:.6g}",
         ]

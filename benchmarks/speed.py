@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,28 @@ def rounds_per_policy() -> list[Row]:
         row("META over UCB1, c0 = 1, replay_rate = 1, K = 10", meta / ucb1, 4, "times"),
         row("META over UCB1, the defaults, K = 10", default / ucb1, 4, "times"),
         row("META at T = 5 x 10^6 over 2 x 10^5", long / short, 1.3, "times"),
+    ]
+
+
+def published() -> list[Row]:
+    made = ss.policy("meta", threshold="paper", c0=0.2, replay_rate=0.5)
+    env = ss.env("trig", horizon=10**7)
+    ss.simulate(made, env, runs=1, jobs=1, checkpoints=1, progress=False)
+    seconds = timed(lambda: ss.simulate(made, env, runs=1, jobs=1, seed=1, checkpoints=1, progress=False))
+    return [row("META on trig, T = 10^7, a run", seconds, 3, "s")]
+
+
+def demo() -> list[Row]:
+    """The whole command, with nothing compiled yet and with all that it needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = {**os.environ, "SIGSHIFT_CACHE": str(Path(folder, "cache"))}
+        command = [str(Path(sys.executable).parent / "sigshift"), "demo", "--out", str(Path(folder, "out"))]
+        cold, warm = (
+            timed(lambda: subprocess.run(command, check=True, capture_output=True, env=place), 1) for _ in range(2)
+        )
+    return [
+        row("sigshift demo, nothing compiled yet", cold, 60, "s"),
+        row("sigshift demo, all compiled", warm, 15, "s"),
     ]
 
 
@@ -128,7 +151,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     wanted = parser.parse_args()
     rows: list[Row] = []
-    for part in (rounds_per_policy, online, phases, starting, cores, long_horizon):
+    for part in (rounds_per_policy, published, online, phases, starting, demo, cores, long_horizon):
         rows += part()
     if wanted.json:
         print(json.dumps(rows))

@@ -405,6 +405,28 @@ def test_of_many_arms_only_those_that_matter_have_a_colour():
     assert len(grey[0].get_segments()) == 50 - len(important)
 
 
+def test_few_rounds_are_drawn_one_by_one():
+    chart = means_and_phases([[0.1, 0.9], [0.3, 0.8], [0.2, 0.7]])
+    line = next(line for line in chart.axes[0].lines if line.get_ydata()[0] == 0.1)
+    assert line.get_xdata().tolist() == [0, 1, 1, 2, 2, 3]
+    assert line.get_ydata().tolist() == [0.1, 0.1, 0.3, 0.3, 0.2, 0.2]
+
+
+@pytest.mark.parametrize("name", ["cost in $", "$a$b", r"$\frac{$", "$^$"])
+def test_a_dollar_in_a_name_begins_no_formula(name, tmp_path):
+    env = ss.Environment.piecewise([0], [[0.4, 0.6]], 100, name=name)
+    chart = means_and_phases(env, path=tmp_path / "x.svg")
+    assert chart.axes[0].get_title(loc="left").startswith(name.replace("$", r"\$") + " (2 arms):  $\\tilde L$")
+    runs = runs_of({name: 3.0})
+    regret_curves(dataclasses.replace(runs, environment=name), tmp_path / "y.svg")
+    assert name in texts_of(tmp_path / "y.svg")
+
+
+def texts_of(path):
+    """What the comments of an SVG picture say that its glyphs spell."""
+    return [part.split("-->")[0].strip() for part in path.read_text().split("<!--")[1:]]
+
+
 def test_a_part_of_the_rounds():
     means, best, _ = means_and_phases(steps(), first=100, last=400).axes
     assert means.get_xlim() == (100.0, 400.0)

@@ -123,7 +123,7 @@ def test_every_example_runs(folder, monkeypatch, capsys, example):
         (["check", "ucb11"], "Did you mean 'ucb1'"),
         (["check", "no.py"], "existing file"),
         (["bench", "--policies", "ucb1", "ucb1"], "distinct"),
-        (["bench", "--arms", "1"], "arms"),
+        (["bench", "--arms", "1"], "arms must be a whole number of at least 2"),
         (["bench", "--horizon", "0"], "horizon"),
         (["phases"], "required: FILE"),
         (["phases", "means.csv", "--plot", "x.png", "--no-plot"], "exclude each other"),
@@ -195,6 +195,11 @@ def test_a_broken_pipe_is_silent():
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 141
+
+
+def test_a_closed_output_is_nobodys_business(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main(["envs"]) == 0
 
 
 # Tables.
@@ -317,8 +322,25 @@ def test_a_first_column_that_counts_rounds_is_left_out_and_named(folder, capsys,
 
 def test_two_rows_of_zeros_and_ones_are_no_header(folder, capsys):
     Path("x.csv").write_text("0,1\n1,0\n")
-    told, _ = told_phases(capsys, "x.csv")
+    told, err = told_phases(capsys, "x.csv")
     assert told["horizon"] == 2
+    assert err == ""
+
+
+def test_zero_and_one_above_fractions_are_the_names_of_two_arms_and_that_is_said(folder, capsys):
+    pd.DataFrame([[0.2, 0.9], [0.3, 0.8]]).to_csv("x.csv", index=False)
+    told, err = told_phases(capsys, "x.csv")
+    assert (told["horizon"], told["names"]) == (2, ["0", "1"])
+    assert err == "x.csv: the first row, 0,1, is taken for the names of the arms.\n"
+
+
+@pytest.mark.parametrize("name", ["when", None])
+def test_the_index_of_a_data_frame_is_no_arm(folder, capsys, name):
+    pd.DataFrame(MEANS, columns=ARMS, index=pd.Index(np.arange(400) + 7, name=name)).to_parquet("x.parquet")
+    told, err = told_phases(capsys, "x.parquet")
+    assert told["names"] == ARMS
+    assert told["starts"] == ss.phases(MEANS).starts.tolist()
+    assert err == f"x.parquet: the index, {name or '__index_level_0__'!r}, is left out.\n"
 
 
 def test_whole_numbers_and_bools_are_means(folder, capsys):

@@ -204,6 +204,42 @@ def test_without_a_folder_to_write_in_it_compiles_in_memory(tmp_path):
     assert here["hits"] == 0
 
 
+LITTLE_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
+NO_FOLDER = "import numba.core.caching as caching; caching.CacheImpl._locator_classes = []\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such limit")
+def test_a_full_disk_costs_a_compile_and_no_more(cache, tmp_path):
+    (full,) = run(LITTLE_ROOM + SIMULATED, "ucb1", cache=cache)
+    assert not [name for name in files(cache) if name.endswith(".nbc")]
+    (again,) = run(SIMULATED, "ucb1", cache=cache)  # there is room by now
+    (third,) = run(SIMULATED, "ucb1", cache=cache)
+    assert full["result"] == again["result"] == third["result"]
+    assert third["misses"] == 0
+
+
+@pytest.mark.parametrize("left", [0, 0.5])
+def test_garbled_files_are_made_anew(cache, left):
+    """As a machine may leave them that went down: the policy's loop, the index of its machine code, the code."""
+    (before,) = run(SIMULATED, "ucb1", cache=cache)
+    for suffix in (".nbc", ".nbi", ".py"):
+        for path in cache.rglob(f"*{suffix}"):
+            whole = path.read_bytes()
+            path.write_bytes(whole[: int(left * len(whole))])
+        (after,) = run(SIMULATED, "ucb1", cache=cache)
+        assert after["result"] == before["result"]
+        (later,) = run(SIMULATED, "ucb1", cache=cache)
+        assert (later["result"], later["misses"]) == (before["result"], 0)
+
+
+def test_where_nothing_can_be_written_it_runs(tmp_path):
+    """A container with a file system that is read only: neither our folder nor any of numba's."""
+    (tmp_path / "file").write_text("not a folder")
+    (here,) = run(NO_FOLDER + SIMULATED, "ucb1", cache=tmp_path / "file" / "cache")
+    (there,) = run(SIMULATED, "ucb1", cache=tmp_path / "cache")
+    assert here["result"] == there["result"]
+
+
 # In this process
 
 

@@ -258,6 +258,7 @@ REFUSALS = {
     "text": (lambda: Environment.from_means([["0.1", "0.2"]]), r"means must be an array of numbers"),
     "none": (lambda: Environment.from_means([[None, 0.5]]), r"means \(round 0, arm 0\).*nan\. Fill"),
     "objects": (lambda: Environment.from_means([[{}, 0.5]]), r"means must be an array of numbers"),
+    "huge": (lambda: Environment.from_means([[10**400, 0.5]]), r"means must be an array of numbers"),
     "complex": (lambda: Environment.from_means([[1j, 0.5]]), r"means must be an array of numbers"),
     "above 1": (lambda: Environment.from_means([[0.1, 0.2], [1.5, 0]]), r"round 1, arm 0\) must be.*1\.5\. Scale"),
     "below 0": (lambda: Environment.from_means([[0.1, -0.2]]), r"means \(round 0, arm 1\) must be.*-0\.2"),

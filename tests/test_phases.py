@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -147,6 +148,16 @@ def test_a_long_horizon_by_hand() -> None:
     assert found.unsafe_at[0].tolist() == [pytest.approx(n + needed, abs=1), pytest.approx(needed, abs=1)]
     assert found.starts.tolist() == [0, found.unsafe_at[0, 0]]
     assert found.safe_arm.tolist() == [0, 1]
+
+
+def test_rounds_in_which_nothing_is_lost_cost_nothing() -> None:
+    """The horizon is out of reach for anything that looks at each round while the best arm has lost nothing yet."""
+    n, horizon = 10**11, 10**12
+    begun = time.process_time()
+    found = phases(Environment.piecewise([0, n], [[0.5, 0.25], [0.25, 0.5]], horizon))
+    assert time.process_time() - begun < 10.0
+    needed = next(m for m in range(1, 100) if (m + 1) * 0.25 >= math.sqrt(2 * m))  # 30, without rounding
+    assert found.unsafe_at.tolist() == [[n + needed, needed], [n + 2 * needed, -1]]
 
 
 def test_room_for_candidates_grows() -> None:
@@ -313,6 +324,7 @@ def test_text_of_many_phases_is_short() -> None:
         ([[np.inf, 0.2]], "but got inf"),
         ([["a", "b"]], "array of numbers"),
         ([[0.1, 0.2], [0.3]], "array of numbers"),
+        ([[10**400, 0.2]], "array of numbers"),
         ([[0.1j, 0.2]], "array of numbers"),
         (None, "array of numbers"),
         ("trig", "array of numbers"),

@@ -228,6 +228,7 @@ def test_exp3s_takes_gamma_of_corollaries_8_2_and_8_3():
         ("exp3s", {"switches": 2.5}, "switches"),
         ("exp3s", {"swiches": 2}, "Did you mean 'switches'"),
         ("oracle", {"environment": 3}, "is unknown"),
+        ("meta", {"horizon": 10**30}, "horizon must be a whole number of at least 1 and at most 4611686018427387904"),
     ],
 )
 def test_wrong_parameters_are_refused_at_once(name, params, message):

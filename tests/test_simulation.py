@@ -2,8 +2,11 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,6 +17,7 @@ import pytest
 import sigshift as ss
 from sigshift.play import Play
 from sigshift.rng import REWARD_DOMAIN, derive
+from sigshift.simulation import AT_ONCE, play_run
 
 POLICIES = ["meta", "ucb1", "uniform", "exp3s"]
 
@@ -81,6 +85,72 @@ def test_the_same_means_in_any_form_give_the_same_run():
             assert np.allclose(results[0].regret(policy), other.regret(policy), rtol=1e-12)
 
 
+class Watch:
+    """In the place of a progress bar: how many rounds were played at once; it may tell the run to stop."""
+
+    def __init__(self, stop=None):
+        self.parts, self.stop = [], stop
+
+    def add(self, rounds):
+        self.parts.append(rounds)
+        if self.stop is not None:
+            self.stop.set()
+
+
+def watched(env, watch, stop):
+    points = np.array([env.horizon])
+    play_run(ss.policy("uniform"), env, 0, 0, points, np.zeros(1), stop, watch)
+    return watch.parts
+
+
+def test_a_long_way_to_the_next_checkpoint_can_be_stopped():
+    env = ss.Environment.piecewise([0], [[0.4, 0.6]], 3 * AT_ONCE)
+    assert watched(env, Watch(), threading.Event()) == [AT_ONCE] * 3
+    stop = threading.Event()
+    assert watched(env, Watch(stop), stop) == [AT_ONCE]
+
+
+INTERRUPTED = """
+import sigshift as ss
+env = ss.Environment.piecewise([0], [[0.4, 0.6]], 10**12)
+ss.simulate("uniform", ss.Environment.piecewise([0], [[0.4, 0.6]], 10), runs=1)
+print("ready", flush=True)
+try:
+    ss.simulate("uniform", env, runs=4, jobs={jobs}, checkpoints=1)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are others elsewhere")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_from_the_keyboard_ends_it_soon(jobs):
+    program = [sys.executable, "-c", INTERRUPTED.format(jobs=jobs)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.communicate(timeout=30)[0] == "stopped\n"
+        finally:
+            process.kill()
+
+
+def test_after_a_stop_no_means_are_asked_for():
+    asked = []
+
+    def means(rounds):
+        asked.append(rounds[0])
+        return np.full((rounds.size, 2), 0.5)
+
+    env = ss.Environment.from_function(means, 10**9, 2)
+    asked.clear()
+    stop = threading.Event()
+    assert len(watched(env, Watch(stop), stop)) == 1
+    assert len(asked) <= 2
+
+
 def test_the_doubling_version_restarts_its_clock():
     env = ss.env("pb1", horizon=3000)
     doubling = ss.policy("exp3", horizon="unknown")
@@ -139,6 +209,8 @@ def test_files_that_are_not_runs_are_refused(runs, tmp_path):
     path = tmp_path / "runs.parquet"
     with pytest.raises(ss.InvalidInput, match="must be a file written by"):
         ss.Runs.load(path)
+    with pytest.raises(ss.InvalidInput, match="must be the name of a file"):
+        ss.Runs.load(None)
     runs.save(path)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])

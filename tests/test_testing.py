@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from sigshift.bandit import Bandit
 from sigshift.checks import InvalidInput
 from sigshift.environments import env
 from sigshift.kernel import kernel
@@ -331,3 +332,24 @@ def test_the_skeleton_needs_a_good_path(tmp_path, name, message):
     with pytest.raises(InvalidInput, match=message):
         write_skeleton(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["my policy", "my-policy", "2nd", "größe"])
+def test_any_file_name_will_do(tmp_path, name):
+    path = write_skeleton(tmp_path / f"{name}.py")
+    runs = simulate([path, "uniform"], env("pb1", horizon=100), runs=1, progress=False)
+    assert runs.policies == (name, "uniform")
+
+
+@pytest.mark.parametrize("wrong", ["arms", "-1"])
+@pytest.mark.parametrize("world", ["pb1", "rotting"])
+def test_an_arm_that_there_is_not_ends_the_run_and_touches_nothing(tmp_path, wrong, world):
+    path = tmp_path / "wild.py"
+    path.write_text(skeleton().replace("return arm, chance", f"return {wrong} if t > 5 else arm, chance"))
+    with pytest.raises(InvalidInput, match="policy 'wild' must choose one of its"):
+        simulate(path, env(world, horizon=100), runs=1, progress=False)
+    bandit = Bandit(path, arms=3, seed=1)
+    for _ in range(6):
+        bandit.tell(bandit.ask(), 1.0)
+    with pytest.raises(InvalidInput, match="policy 'wild' must choose one of its"):
+        bandit.ask()

@@ -135,6 +135,8 @@ class Bandit:
             # An interrupt from the keyboard finds both of the next two lines done, or none.
             self._round = t + 1
             slot, propensity = play.ask(play.params, play.state, since)
+            if not 0 <= slot < play.arms:
+                raise play.no_such_arm()
             index = self._slots[slot]
             self._outstanding[t] = (index, propensity)
             return Choice(t, self._arms[index], index, propensity if propensity == propensity else None)

@@ -6,6 +6,7 @@ Whatever costs time to load is loaded by the command that needs it, so that ``si
 import argparse
 import json
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sigshift import __version__
-from sigshift.checks import Caution, InvalidInput
+from sigshift.checks import Caution, InvalidInput, whole
 
 if TYPE_CHECKING:
     from sigshift.analysis.phases import Phases
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _run(wanted)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is where somebody has closed it: `sigshift ... >&-`
+            sys.stdout.flush()
     except BrokenPipeError:  # `sigshift ... | head`: nobody reads on, and nobody has to be told
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
@@ -347,7 +349,7 @@ def _new(options: Any) -> None:
     from sigshift.testing import write_skeleton
 
     write_skeleton(options.path)
-    print(f"{options.path}: a policy to start from. Test it with `sigshift check {options.path}`.")
+    print(f"{options.path}: a policy to start from. Test it with `sigshift check {shlex.quote(options.path)}`.")
 
 
 def _check(options: Any) -> None:
@@ -361,14 +363,14 @@ def _check(options: Any) -> None:
 
 
 def _bench_speed(options: Any) -> None:
-    from sigshift.environment import Environment
+    from sigshift.environment import MOST_ARMS, Environment
     from sigshift.policy import names, policy
     from sigshift.simulation import distinct_policies, simulate
 
+    arms = whole("arms", options.arms, 2, "Regret needs an arm to compare with.", MOST_ARMS)
     wanted = distinct_policies(options.policies or names())
     yardstick = policy("ucb1")
     chosen = wanted if yardstick in wanted else [yardstick, *wanted]
-    arms = options.arms
     means = [[0.3 + 0.4 * (arms - 1 - arm) / max(arms - 1, 1) for arm in range(arms)]]
     environment = Environment.piecewise([0], means, options.horizon, name="bench")
     times = simulate(chosen, environment, options.runs, jobs=1, checkpoints=1).nanoseconds

@@ -178,7 +178,8 @@ def fresh(name: str) -> ModuleType:
     if spec is None or spec.origin is None:
         raise ImportError(f"no module {name}")
     origin = Path(spec.origin)
-    return _placed(origin.stem, dependencies(origin), origin.read_text()) or importlib.import_module(name)
+    text = origin.read_text(encoding="utf-8")
+    return _placed(origin.stem, dependencies(origin), text) or importlib.import_module(name)
 
 
 def _placed(stem: str, files: list[Path], text: str) -> ModuleType | None:
@@ -217,7 +218,7 @@ def load_file(name: str, path: Path) -> ModuleType:
 
 
 def _text(module: ModuleType, entry: str) -> str:
-    text = (Path(__file__).parent / "loop.py").read_text()
+    text = (Path(__file__).parent / "loop.py").read_text(encoding="utf-8")
     grows = hasattr(module, "crowded")
     names = "select, update" + (", crowded" if grows else "")
     in_memory = entry == UNCACHED
@@ -232,15 +233,17 @@ def _text(module: ModuleType, entry: str) -> str:
 
 
 def _place(folder: Path, name: str, text: str) -> Path:
-    """Write the file unless it is there; of several that race, the first one's file stays."""
+    """Write the file unless it is there; of several that race, the first one's file stays, if it is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
+    if path.exists() and path.read_bytes() != text.encode():  # left half-written by a machine that went down
+        path.unlink()
     if not path.exists():
         _prune(folder)
         handle, draft = tempfile.mkstemp(dir=folder, suffix=".draft")
         try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode())
             try:
                 os.link(draft, path)
             except FileExistsError:

@@ -421,7 +421,7 @@ def _numbers(argument: str, value: Any, cure: str) -> Means:
     if array.dtype.kind == "O":  # a data frame with columns of several types
         try:
             array = array.astype(np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise refuse(argument, "must be an array of numbers", value, cure) from None
     if array.dtype.kind not in "biuf":
         raise refuse(argument, "must be an array of numbers", value, cure)

@@ -7,6 +7,7 @@ meets a user's types poisons its own index. With ``NUMBA_DISABLE_JIT=1`` the sam
 Python, decision for decision alike.
 """
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -37,7 +38,35 @@ def allocating_kernel(function: Function) -> Function:
 
 def cached_kernel(function: Function) -> Function:
     """The same, kept on disk: never for a user's types, and in modules that :func:`sigshift.compile.fresh` loads."""
-    return _compiled(function, cache=True)
+    try:
+        made: Any = _compiled(function, cache=True)
+    except RuntimeError:  # numba knows no folder that it may write to
+        return _compiled(function)
+    if hasattr(made, "_cache"):  # the JIT is on
+        made._cache = _Forgiving(made._cache)
+    return cast(Function, made)
+
+
+class _Forgiving:
+    """numba's cache of one function, where a full disk or a garbled file costs a compile and no more."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *wanted: Any) -> Any:
+        try:
+            return self._cache.load_overload(*wanted)
+        except Exception:  # whatever a truncated pickle may raise
+            with contextlib.suppress(OSError):
+                self._cache.flush()
+            return None
+
+    def save_overload(self, *made: Any) -> None:
+        with contextlib.suppress(OSError):
+            self._cache.save_overload(*made)
 
 
 @kernel

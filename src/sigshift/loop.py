@@ -12,6 +12,8 @@ from sigshift.kernel import kernel
 from sigshift.laws import draw
 from sigshift.policies.ucb1 import select, update  # policy
 
+NO_SUCH_ARM = -1  # the round that is said to be reached where a policy chose an arm that there is not
+
 
 @kernel
 def crowded(p, s):  # replaced where the policy's state can grow
@@ -48,6 +50,8 @@ def play(p, s, origin, first, last, starts, means, law, spread, key, run, arms, 
         until = min(starts[segment + 1], last)
         while t < until:
             a, q = select(p, s, t - origin)
+            if a < 0 or a >= means.shape[1]:
+                return NO_SUCH_ARM, regret
             mean = means[segment, a]
             y = draw(law, spread, mean, key, t, run, a)
             update(p, s, t - origin, a, y, q)
@@ -73,6 +77,8 @@ def play_rested(p, s, origin, first, last, starts, means, own, law, spread, key,
     t = first
     while t < last:
         a, q = select(p, s, t - origin)
+        if a < 0 or a >= means.shape[1]:
+            return NO_SUCH_ARM, total
         pull = own[0, a]
         while starts[own[1, a] + 1] <= pull:
             own[1, a] += 1

@@ -118,8 +118,17 @@ class Play:
                 self.play = bound(self.compiled.play_rested if self.rested else self.compiled.play, *arguments)
             begun = t
             t, more = self.play(*arguments)
+            if t < begun:
+                raise self.no_such_arm()
             regret += self._behind(begun, t, more) if self.rested else more
         return regret
+
+    def no_such_arm(self) -> InvalidInput:
+        """What to raise where the policy, somebody's own, chose an arm that there is not."""
+        return InvalidInput(
+            f"policy {self.policy.label!r} must choose one of its {self.arms} arms, counted from 0, but select "
+            "returned another number. ss.check_policy says where."
+        )
 
     def _behind(self, first: int, last: int, total: float) -> float:
         """How much less than the greedy oracle of rested arms gains in these rounds that total of means is."""

@@ -42,6 +42,7 @@ import hashlib
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -304,7 +305,7 @@ def _checked(name: str, module: ModuleType, params: Mapping[str, Any]) -> tuple[
         if isinstance(told, str):
             choice("horizon", told, ["unknown"])
         else:
-            whole("horizon", told, 1, 'Pass the number of rounds, or "unknown" for the doubling version.')
+            whole("horizon", told, 1, 'Pass the number of rounds, or "unknown" for the doubling version.', 2**62)
     return tuple(sorted(plain.items()))
 
 
@@ -352,7 +353,8 @@ def _load(path: str, parts: tuple[str, ...] = POLICY_PARTS) -> ModuleType:
     except SyntaxError as error:
         raise InvalidInput(f"policy file {path} is not valid Python: {error}. Mend that line.") from None
     place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
-    name = f"sigshift_user_{file.stem}_{place}_{fingerprint(files)}"
+    stem = re.sub(r"\W", "_", file.stem)  # the loop imports it by this name
+    name = f"sigshift_user_{stem}_{place}_{fingerprint(files)}"
     if name in sys.modules:
         return sys.modules[name]
     sys.path.insert(0, folder)

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,13 +19,14 @@ from numpy.typing import NDArray
 from sigshift.checks import InvalidInput, choice, refuse, whole
 from sigshift.compile import explained
 from sigshift.environment import Environment
-from sigshift.files import write_atomically
+from sigshift.files import file_path, write_atomically
 from sigshift.play import Play
 from sigshift.policy import Policy, policy
 from sigshift.progress import Progress
 from sigshift.rng import REWARD_DOMAIN, derive
 
 FORMAT = 1
+AT_ONCE = 2**20  # rounds that are played before anybody looks whether to stop
 NOTHING_INT = np.empty(0, np.int64)
 NOTHING_FLOAT = np.empty(0, np.float64)
 BENCHMARKS = {"rounds": "the best arm of each round", "pulls": "the greedy oracle of rested arms"}
@@ -133,10 +133,11 @@ class Runs:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        if not Path(path).is_file():
+        file = file_path(path)
+        if not file.is_file():
             raise refuse("path", "must be a file written by Runs.save", str(path), "Check the name.")
         try:
-            table = pq.read_table(path)
+            table = pq.read_table(file)
             facts = json.loads((table.schema.metadata or {}).get(b"sigshift", b"null"))
         except (pa.ArrowInvalid, OSError, ValueError) as error:
             raise InvalidInput(f"{path} is not a whole Parquet file: {error}. Save the runs again.") from None
@@ -271,8 +272,10 @@ def play_run(
     regret, took, point = 0.0, 0, 0
     for block in env.blocks(keep=keep):
         t = block.first
-        while t < block.last and not stop.is_set():
-            until = min(block.last, int(points[point]))
+        while t < block.last:
+            if stop.is_set():
+                return play, took
+            until = min(block.last, int(points[point]), t + AT_ONCE)
             begun = time.thread_time_ns()
             regret += play.simulate(t, until, block, env.law_code, env.spread, key, NOTHING_INT, NOTHING_FLOAT)
             took += time.thread_time_ns() - begun

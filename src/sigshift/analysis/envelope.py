@@ -83,12 +83,14 @@ def _steady(total, gap, rounds):  # type: ignore[no-untyped-def]
     Between two powers of two the sums lie on one grid, so each addition rounds the gap alike, except that one that
     falls just between two points goes to the even one: from its second step on that is always the same side.
     """
-    if rounds == 1 or total <= 0.0:
+    if rounds == 1:
         return 1
     following = total + gap
     gain = following - total
     if gain == 0.0:
         return rounds
+    if total <= 0.0:
+        return 1
     top = math.ldexp(1.0, math.frexp(total)[1])
     if following + gap >= top or (following + gap) - following != gain:
         return 1

@@ -59,6 +59,11 @@ def _read_parquet(path: Path, tell: Tell) -> tuple[Any, list[str]]:
         table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
         raise _unreadable(path, error) from None
+    indices = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    for name in table.column_names:
+        if name in indices:
+            tell(f"{path}: the index, {name!r}, is left out.")
+            table = table.drop_columns([name])
     return _numbers(path, tell, list(table.column_names), table.columns, table.num_rows)
 
 
@@ -66,7 +71,7 @@ def _read_csv(path: Path, tell: Tell) -> tuple[Any, list[str]]:
     import pyarrow
     from pyarrow import csv
 
-    before, mark, header = _csv_form(path)
+    before, mark, header = _csv_form(path, tell)
     try:
         table = csv.read_csv(
             path,
@@ -86,7 +91,7 @@ def _read_csv(path: Path, tell: Tell) -> tuple[Any, list[str]]:
     return _numbers(path, tell, names, table.columns, table.num_rows)
 
 
-def _csv_form(path: Path) -> tuple[int, str, list[str] | None]:
+def _csv_form(path: Path, tell: Tell) -> tuple[int, str, list[str] | None]:
     """How many lines come before the numbers, what separates these, and the header if there is one."""
     import csv
 
@@ -99,11 +104,15 @@ def _csv_form(path: Path) -> tuple[int, str, list[str] | None]:
                 before += 1
             else:
                 raise InvalidInput(f"{path}: has no rows. Pass a file with a row per round and a column per arm.")
+            below = file.readline()
     except UnicodeDecodeError:
         raise InvalidInput(f"{path}: is not UTF-8 text. Save it as a CSV file in UTF-8.") from None
     mark = next((mark for mark in (",", ";", "\t") if mark in line), ",")
-    cells = [cell.strip() for cell in next(csv.reader([line], delimiter=mark))]
+    cells, second = ([cell.strip() for cell in next(csv.reader([row], delimiter=mark), [])] for row in (line, below))
     if _is_header(cells):
+        return before + 1, mark, cells
+    if cells == ["0", "1"] and "fraction" in map(_kind, second):  # as pandas names two columns, or two means
+        tell(f"{path}: the first row, 0{mark}1, is taken for the names of the arms.")
         return before + 1, mark, cells
     return before, mark, None
 

@@ -106,7 +106,7 @@ class Phases:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.arms} arms, {self.horizon:,} rounds: {_counted(self.significant, 'significant shift')}",
+            f"{self.arms} arms, {_counted(self.horizon, 'round')}: {_counted(self.significant, 'significant shift')}",
             f"  {_counted(self.switches, 'best-arm switch', 'es')}, {_counted(self.changes, 'change')} of means, "
             f"total variation {self.variation:.6g}",
         ]
@@ -203,7 +203,7 @@ def _matrix(value: Any) -> Means:
         means = np.asarray(value)
         if means.dtype.kind == "O":
             means = means.astype(np.float64)
-    except (TypeError, ValueError):  # ragged lists, texts
+    except (TypeError, ValueError, OverflowError):  # ragged lists, texts, whole numbers of hundreds of digits
         raise refuse("means", "must be an array of numbers", value, cure) from None
     if means.dtype.kind not in "biuf" or value is None:
         raise refuse("means", "must be an array of numbers", value, cure)

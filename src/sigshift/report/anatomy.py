@@ -193,7 +193,7 @@ class Anatomy:
 
     def __str__(self) -> str:
         where = f"{self.policy.label} on {self.environment.name}, seed {self.seed}, run {self.run}"
-        lines = [f"{where}: {self.rounds:,} rounds, {_counted(self.restarts.size, 'restart')}"]
+        lines = [f"{where}: {_counted(self.rounds, 'round')}, {_counted(self.restarts.size, 'restart')}"]
         if self.restarts.size:
             shown = ", ".join(f"{t:,}" for t in self.restarts[:LISTED])
             more = self.restarts.size - LISTED

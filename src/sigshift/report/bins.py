@@ -23,7 +23,7 @@ class Track(NamedTuple):
     high: Floats  # [bin, arm] the greatest
     best: Floats  # [bin, arm] the share of its rounds in which the arm is the best one (the first of several)
     stretches: "Stretches | None"  # while which arm is best, exactly, or None if that changes too often to be drawn
-    steps: "tuple[Integers, Floats] | None"  # the borders and means of the segments, where these are few
+    steps: "tuple[Integers, Floats] | None"  # the borders and means of the segments (or rounds), where these are few
 
 
 class Stretches(NamedTuple):
@@ -70,7 +70,7 @@ def condense(environment: Environment, first: int, last: int, bins: int) -> Trac
         begun = np.concatenate([starts for starts, _ in changes])
         stretches = Stretches(begun, np.append(begun[1:], last), np.concatenate([arms for _, arms in changes]))
     steps = None
-    if segments is not None:
+    if segments is not None or last - first <= bins:
         block = next(environment.blocks(first, last))
         if len(block.means) <= bins:
             steps = (block.starts, block.means)

@@ -28,6 +28,7 @@ from sigshift.report.style import (
     linear_ticks,
     log_ticks,
     new_chart,
+    plain,
     titled,
 )
 from sigshift.report.timelines import anatomy_chart, means_and_phases
@@ -108,7 +109,7 @@ def regret_scaling(
 def _knowing(label: str, told: str) -> str:
     """The label with what the policy was told, but for what it says itself."""
     unsaid = [fact for fact in told.split(", ") if fact != "nothing" and fact not in label]
-    return f"{label}, told {' and '.join(unsaid)}" if unsaid else label
+    return plain(f"{label}, told {' and '.join(unsaid)}" if unsaid else label)
 
 
 def _height(labels: Sequence[str], least: float) -> float:

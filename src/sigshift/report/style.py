@@ -210,10 +210,15 @@ def label_ends(axes: Axes, ends: Sequence[float], labels: Sequence[str], colours
 
 
 def titled(subject: str, facts: str, longest: int = 76) -> str:
-    """A title in one line if it fits."""
+    """A title in one line if it fits; the subject is shown as it is, whatever its name."""
     if len(subject) + len(facts) <= longest:
-        return f"{subject}:  {facts}"
-    return f"{textwrap.fill(subject, longest)}:\n{facts}"
+        return f"{plain(subject)}:  {facts}"
+    return f"{plain(textwrap.fill(subject, longest))}:\n{facts}"
+
+
+def plain(text: str) -> str:
+    """A text in which a dollar is a dollar, and not the beginning of a formula."""
+    return text.replace("$", r"\$")
 
 
 def label_height(label: str) -> float:

@@ -124,6 +124,46 @@ def test_a_detector_is_told_the_changes_too():
     )
 
 
+# Wrong parameters of every policy
+
+ODD = [
+    -1,
+    0,
+    -0.5,
+    1e308,
+    1e-308,
+    math.nan,
+    math.inf,
+    2.5,
+    10**12,
+    10**30,
+    1j,
+    np.int64(3),
+    "x",
+    "",
+    True,
+    None,
+    [],
+    {},
+]
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name != "auto"])
+def test_every_value_of_every_parameter_is_taken_or_refused(name):
+    """What is refused is refused when the policy is made, or when it meets the environment that it asks for."""
+    problem = Environment.piecewise([0, 30], [(0.2, 0.8, 0.5), (0.8, 0.2, 0.5)], 60)
+    for parameter, value in itertools.product(defaults(definition(name)), ODD):
+        try:
+            made = policy(name, **{parameter: value})
+        except InvalidInput:
+            continue
+        told = "environment" in made.needs
+        try:
+            assert isinstance(Play(made, 3, 60, 0, environment=problem).state, tuple)
+        except InvalidInput:
+            assert told, (parameter, value)
+
+
 # What is not given
 
 

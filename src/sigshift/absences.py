@@ -58,8 +58,8 @@ ABSENCES = (
     Absence(
         "slivkins_upfal",
         "Slivkins, Upfal 2008, Adapting to a changing environment: the Brownian restless bandits",
-        "The state-informed algorithm is told the exact mean of the arm it plays, which no policy here is; the statement "
-        "and the constants of the state-oblivious one were not to be had.",
+        "The state-informed algorithm is told the exact mean of the arm it plays, which no policy here is; the "
+        "statement and the constants of the state-oblivious one were not to be had.",
         "The paper's abstract and what later papers say of it; no public implementation was found. Its world is given: "
         "the environment brownian.",
         "d_ts, sw_ts, exp3s or, told how fast the means drift, slow_elimination.",

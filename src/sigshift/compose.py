@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sigshift.checks import refuse
 from sigshift.compile import dependencies, load_text
 
 GIVEN = ("arms", "horizon", "environment")
@@ -60,6 +61,9 @@ def configured(module: ModuleType, known: Mapping[str, Any], params: Mapping[str
     if not hasattr(module, "configure"):
         defaults = module.Params()
         return defaults._replace(**{key: type(getattr(defaults, key))(value) for key, value in params.items()})
+    if "environment" in parameters(module) and "environment" not in known:
+        rule = "must be one that need not be told the environment"
+        raise refuse("base", rule, _stem(module), "Play it by itself, as the oracle that it is.")
     asked = {key: known[key] for key in parameters(module) if key in known}
     return module.configure(**asked, **params)
 

@@ -240,6 +240,9 @@ def own_files(name: str, params: Mapping[str, Any]) -> list[str]:
 def _assembled(name: str, params: Mapping[str, Any]) -> ModuleType:
     """The module of a policy, with the parts that the parameters name."""
     module = definition(name)
+    for part in getattr(module, "PARTS", {}):
+        if not isinstance(params.get(part, ""), str):
+            raise refuse(part, "must be a name, or the path of a .py file", params[part], "Pass a name.")
     chosen = {
         part: PART_KINDS[kind](params[part]) for part, kind in getattr(module, "PARTS", {}).items() if part in params
     }

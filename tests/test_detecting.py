@@ -137,6 +137,7 @@ def test_a_detector_of_ones_own(tmp_path):
         ({"base": "exp3", "restart": "local"}, "restart must be 'global' for a base that cannot forget"),
         ({"base": "meta"}, "exploration must be 'none' for a base that cannot be told"),
         ({"base": "oracle", "exploration": "none"}, "base must be one that need not be told the environment"),
+        ({"base": "detect"}, "exploration must be 'none' for a base that cannot be told"),
         ({"base": 3}, "base must be a name, or the path of a .py file, but got 3"),
         ({"detector": None}, "detector must be a name, or the path of a .py file, but got None"),
         ({"base_delta": 0.1}, "parameter 'base_delta' of detect is unknown"),
@@ -146,6 +147,15 @@ def test_a_detector_of_ones_own(tmp_path):
 def test_wrong_parameters_are_refused_at_once(params, message):
     with pytest.raises(InvalidInput, match=message):
         ss.policy("detect", **params)
+
+
+def test_a_detecting_policy_can_be_the_base_of_another():
+    """With an outer test that never fires it is the inner one; so `detect` may not pass for what its base is."""
+    inner = ss.policy("detect")
+    outer = ss.policy("detect", base="detect", exploration="none", detector="cusum", detector_height=1e9)
+    runs = ss.simulate([inner, outer], "pb2", runs=2, seed=3, progress=False)
+    assert (runs.regret(inner) == runs.regret(outer)).all()
+    assert not runs.restarts[outer.label].any()
 
 
 def test_the_rate_follows_what_is_told():
@@ -214,7 +224,7 @@ def test_monitoring_plays_the_arm_that_was_played_most():
 @pytest.mark.parametrize(
     ("name", "params", "message"),
     [
-        ("imp_cpd", {"gamma": 0.0}, "gamma must be a finite number > 0 and <= 1"),
+        ("imp_cpd", {"gamma": 0.0}, "gamma must be a finite number >= 1e-09 and <= 1"),
         ("imp_cpd", {"alpha": -1}, "alpha must be a finite number > 0"),
         ("imp_cpd", {"phases": "some"}, "phases must be one of"),
         ("adr_bandit", {"delta": 1.0}, "delta must be a finite number > 0 and < 1"),

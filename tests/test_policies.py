@@ -71,6 +71,7 @@ def test_the_table_has_every_policy():
     assert table.loc["exp3", "told"] == "horizon"
     assert table.loc["exp3s", "told"] == "horizon, switches (optional)"
     assert table.loc["ucb1", "told"] == "nothing"
+    assert table.loc["bob", "told"] == "horizon"  # it tunes what its base could be told
     assert table.loc["m_ucb", "told"] == "horizon, changes (optional), gap (optional)"
 
 

@@ -50,8 +50,10 @@ def parameters(module: ModuleType) -> dict[str, Any]:
     named = inspect.signature(module.configure).parameters.values()
     found = {item.name: item.default for item in named if item.kind is not inspect.Parameter.VAR_KEYWORD}
     for part in getattr(module, "PARTS", {}):
-        for key, default in parameters(getattr(module, part)).items():
-            if key not in GIVEN:
+        inner = getattr(module, part)
+        own = getattr(inner, "KNOB", ()) if getattr(module, "TUNES", False) else ()  # what no user is to set
+        for key, default in parameters(inner).items():
+            if key not in GIVEN and key not in own:
                 found[f"{part}_{key}"] = default
     return found
 

@@ -282,7 +282,8 @@ def knowledge(module: ModuleType) -> dict[str, bool]:
     found = {word.removesuffix(OPTIONAL): word.endswith(OPTIONAL) for word in words}
     for part in getattr(module, "PARTS", {}):
         for name, optional in knowledge(getattr(module, part)).items():
-            found[f"{part}_{name}"] = optional
+            if f"{part}_{name}" in parameters(module):
+                found[f"{part}_{name}"] = optional
     return found
 
 

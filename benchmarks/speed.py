@@ -72,6 +72,26 @@ def demo() -> list[Row]:
     ]
 
 
+INDICES = ("ucb1", "kl_ucb", "moss", "moss_anytime", "d_ucb", "d_kl_ucb", "sw_ucb", "sw_kl_ucb", "sw_ucb_sharp", "ucbl")
+POSTERIORS = ("thompson", "d_ts", "sw_ts")
+
+
+def zoo() -> list[Row]:
+    env = stationary(20_000)
+    index, posterior = (max((nanoseconds(name, env, 9), name) for name in names) for names in (INDICES, POSTERIORS))
+    rows = [
+        row(f"slowest index policy ({index[1]}), T = 20,000, K = 10", index[0], 150, "ns a round"),
+        row(f"slowest of Thompson sampling ({posterior[1]})", posterior[0], 1_000, "ns a round"),
+    ]
+    for name, growth in (("glr_kl_ucb", 1.3), ("ad_switch", float(np.log(2e6) / np.log(2e4)))):
+        short, long = nanoseconds(name, env, 9), nanoseconds(name, stationary(2_000_000))
+        rows.append(row(f"{name}, T = 20,000, K = 10", short, 3_000, "ns a round"))
+        rows.append(row(f"{name} at T = 2 x 10^6 over 2 x 10^4", long / short, round(growth, 2), "times"))
+    few, many = (nanoseconds("ad_switch", stationary(20_000, arms), 9) for arms in (5, 50))
+    rows.append(row("ad_switch at K = 50 over K = 5", many / few, 10, "times"))
+    return rows
+
+
 def long_horizon() -> list[Row]:
     script = (
         "import re, sigshift as ss, numpy as np\n"
@@ -151,7 +171,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     wanted = parser.parse_args()
     rows: list[Row] = []
-    for part in (rounds_per_policy, published, online, phases, starting, demo, cores, long_horizon):
+    for part in (rounds_per_policy, published, zoo, online, phases, starting, demo, cores, long_horizon):
         rows += part()
     if wanted.json:
         print(json.dumps(rows))

@@ -66,11 +66,13 @@ class NaiveIndex:
 class NaiveKlUcb(NaiveIndex):
     untold = 0.5
 
-    def __init__(self, arms, horizon, key, environment=None, c=0.0):
+    def __init__(self, arms, horizon, key, environment=None, c=0.0, clock="arm"):
         super().__init__(arms, horizon, key)
-        self.c = c
+        self.c, self.clock = c, clock
 
     def index(self, mean, asked, t):
+        if self.clock == "known":
+            t = sum(arm is not None for arm, _ in self.decisions)
         log = math.log(t + 1)
         return kl_index(mean, (log + (self.c * math.log(log) if log > 1 else 0.0)) / asked)
 

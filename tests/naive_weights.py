@@ -5,9 +5,11 @@ The twins of Thompson sampling draw with the functions of sigshift.sampling, who
 
 import math
 
+import numpy as np
+
 from naive_rivals import NaiveExp3, NaiveUniform
 from sigshift.rng import uniforms
-from sigshift.sampling import beta_draw, standard_normal
+from sigshift.sampling import best_beta, beta_draw, standard_normal
 
 
 class NaiveThompson:
@@ -26,6 +28,12 @@ class NaiveThompson:
         return [(math.fsum(w * y for w, y in one), math.fsum(w for w, _ in one)) for one in of]
 
     def draw(self, t):
+        if self.law == "beta":
+            total, count = np.array(self.evidence(t)).T.copy()
+            return best_beta(total, count, self.key, t)
+        return self.largest(t)
+
+    def largest(self, t):
         samples = []
         for arm, (total, count) in enumerate(self.evidence(t)):
             if self.law == "beta":
@@ -73,7 +81,7 @@ class NaiveSWTS(NaiveThompson):
         recent = self.asked[-self.window :]
         counts = [recent.count(arm) for arm in range(self.arms)]
         owed = min(counts) < self.minimum
-        arm = counts.index(min(counts)) if owed else self.draw(t)
+        arm = counts.index(min(counts)) if owed else self.largest(t)
         self.asked.append(arm)
         return arm, 1.0 if owed else math.nan
 

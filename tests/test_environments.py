@@ -182,6 +182,13 @@ def test_random_piecewise():
         moved, total = moved + int((steps != 0).sum()), total + steps.size
     assert abs(moved - total / 2) < 4.9 * np.sqrt(total) / 2
     assert len(env("random-piecewise", arms=3, breaks=0).segments()[0]) == 1
+    for seed in range(60):
+        reflected, turned = (env("random-piecewise", seed=seed, border=b).segments()[1] for b in ("reflect", "turn"))
+        sizes = np.abs(np.diff(turned, axis=0))
+        assert ((sizes == 0) | (sizes > 0.05 - 1e-12)).all()  # a reflected step may end nearer to where it began
+        assert turned.min() >= 0.0
+        assert turned.max() <= 1.0
+        assert (reflected[0] == turned[0]).all()
     assert len(env("random-piecewise", breaks=19, horizon=20).segments()[0]) == 20
 
 
@@ -508,6 +515,7 @@ REFUSALS = {
     "steps": (lambda: env("drift", steps=0), r"steps must be"),
     "speed": (lambda: env("drift", speed=-1), r"speed must be"),
     "breaks": (lambda: env("random-piecewise", breaks=20), r"breaks must be"),
+    "border": (lambda: env("random-piecewise", border="jump"), r"border must be one of 'reflect', 'turn'"),
     "count": (lambda: env("blips", count=0), r"count must be"),
     "length": (lambda: env("blips", length=5000), r"horizon must be"),
     "first": (lambda: env("adversarial", first=0), r"first must be"),

@@ -1,6 +1,4 @@
-"""The oracle of restarts: it starts over when the truth says so, and has the published regret of doing so."""
-
-import math
+"""The oracle of restarts: it starts over when the truth says so. Its regrets are tested in `test_published.py`."""
 
 import numpy as np
 import pytest
@@ -66,21 +64,6 @@ def test_it_is_refused_online():
 def test_wrong_parameters_are_refused(params, message):
     with pytest.raises(InvalidInput, match=message):
         ss.simulate(ss.policy("restarting", **params), "pb1", runs=1, progress=False)
-
-
-# kl-UCB restarted at the true changes, of 300 runs re-implemented elsewhere with the code of Besson et al. (2022).
-PUBLISHED = {"pb1": (82, 16), "pb2": (92, 17), "pb3": (301, 37), "pb4": (126, 15)}
-
-
-@pytest.mark.parametrize("problem", PUBLISHED)
-def test_published_regrets_of_restarts_at_the_true_changes(problem):
-    """200 runs within five standard errors: 6e-7 each if both numbers are the same law's."""
-    mean, deviation = PUBLISHED[problem]
-    runs = ss.simulate("restarting", problem, runs=200, seed=11, checkpoints=1, progress=False)
-    found = runs.regret("restarting")[:, -1]
-    assert abs(found.mean() - mean) < 5 * math.sqrt(deviation**2 / 300 + found.var(ddof=1) / 200)
-    assert 0.8 * deviation < found.std(ddof=1) < 1.25 * deviation  # both sides beyond four standard errors
-    assert set(runs.restarts["restarting"].tolist()) == {ss.phases(ss.env(problem)).changes}
 
 
 def test_to_forget_at_every_change_is_not_the_best_one_can_do():

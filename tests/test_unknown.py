@@ -484,9 +484,9 @@ def test_bob_has_the_grids_of_the_paper():
     ("params", "message"),
     [
         ({"base": "ucb1"}, "base must be a policy with a knob .* but got 'ucb1'. Take 'sw_ucb' or 'exp3s'"),
-        ({"base_window": 4}, "base_window is what bob tunes"),
-        ({"base": "exp3s", "base_gamma": 0.1}, "base_gamma is what bob tunes"),
-        ({"base": "exp3s", "base_switches": 2}, "base_switches is what bob tunes"),
+        ({"base_window": 4}, "parameter .base_window. of bob is unknown; it takes base, base_exploration, block"),
+        ({"base": "exp3s", "base_gamma": 0.1}, "parameter .base_gamma. of bob is unknown"),
+        ({"base": "exp3s", "base_switches": 2}, "parameter .base_switches. of bob is unknown"),
         ({"block": 0}, "block must be a whole number of at least 1"),
     ],
 )

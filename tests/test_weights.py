@@ -20,7 +20,16 @@ from sigshift.play import Play
 from sigshift.policies import exp3_ix, exp3_pp, rexp3, sao, slow_elimination, sw_ts, thompson, tsallis_inf
 from sigshift.policy import policy
 from sigshift.rng import uniform, uniforms
-from sigshift.sampling import BETA_POSTERIOR, as_success, best_sample, beta_draw, pick, standard_normal
+from sigshift.sampling import (
+    BETA_POSTERIOR,
+    as_success,
+    best_beta,
+    best_sample,
+    beta_draw,
+    pick,
+    proposal_chance,
+    standard_normal,
+)
 from sigshift.simulation import simulate
 from sigshift.testing import check_policy
 
@@ -90,6 +99,68 @@ def test_an_arm_is_chosen_as_often_as_it_is_probably_best(law, code):
     x = posteriors[1].ppf((np.arange(20_000) + 0.5) / 20_000)
     first = posteriors[0].sf(x).mean()
     assert stats.binomtest(int(winners(code, total, number, DRAWS)[0]), DRAWS, first).pvalue > CHANCE
+
+
+@allocating_kernel
+def beta_winners(total, count, draws):
+    out = np.zeros(total.size)
+    for i in range(draws):
+        out[best_beta(total, count, KEY, i)] += 1
+    return out
+
+
+POSTERIORS = {
+    "two arms": ([3, 9], [5, 12]),
+    "one leads": ([700, 150, 20, 3], [1000, 300, 60, 10]),
+    "ten, as after a while": (
+        [30, 28, 26, 80, 150, 40, 60, 300, 900, 6],
+        [60, 58, 50, 130, 240, 75, 105, 440, 1290, 20],
+    ),
+    "the one known best is bad": ([100, 15, 14], [500, 20, 20]),
+    "never and always": ([50, 0, 5, 0], [50, 20, 5, 0]),
+    "small means": ([12, 2, 0], [1000, 400, 100]),
+    "large means": ([990, 195, 30], [1000, 200, 30]),
+    "faded": ([3.7, 0.2, 1e-9, 0.9], [5.5, 0.9, 1e-5, 1.0]),
+    "close": ([5050, 4950, 500], [10_000, 10_000, 1000]),
+}
+
+
+@pytest.mark.parametrize("case", POSTERIORS)
+def test_no_arm_is_passed_over_that_could_be_best(case):
+    """The probability of each arm by quadrature of its posterior against those of all others; 400,000 choices."""
+    total, count = np.array(POSTERIORS[case], float)
+    laws = [stats.beta(1 + s, 1 + n - s) for s, n in zip(total, count, strict=True)]
+    quantiles = (np.arange(20_000) + 0.5) / 20_000
+    expected = np.array(
+        [
+            np.prod([other.cdf(law.ppf(quantiles)) for other in laws if other is not law], axis=0).mean() * 400_000
+            for law in laws
+        ]
+    )
+    found = beta_winners(total, count, 400_000)
+    often = expected > 5
+    assert found[~often].sum() < 60  # the rest together, of at most 45
+    observed, wanted = np.append(found[often], found[~often].sum()), np.append(expected[often], expected[~often].sum())
+    kept = wanted > 1
+    assert stats.chisquare(observed[kept], wanted[kept] * observed[kept].sum() / wanted[kept].sum()).pvalue > CHANCE
+
+
+def test_proposals_lie_above_the_density_of_what_they_stand_for():
+    chance = np.random.default_rng(5)
+    tested = 0
+    for _ in range(3_000):
+        count = 10 ** chance.uniform(-3, 5)
+        total = count * chance.choice([0.0, chance.random(), chance.random() ** 6, 1 - chance.random() ** 6])
+        law = stats.beta(1 + total, 1 + count - total)
+        x = law.isf(10 ** chance.uniform(-12, -0.1))
+        lead = count * x - total
+        if lead > 0 and x < 1:
+            tested += 1
+            slope = lead / (x * (1 - x))
+            y = x + (1 - x) * np.linspace(0, 1, 50, endpoint=False)
+            tail = math.log(proposal_chance(total, count, lead, x) * slope) - slope * (y - x)
+            assert (law.logpdf(y) <= tail + 1e-6 * (1 + count * 1e-3)).all(), (total, count, x)
+    assert tested > 1_000
 
 
 def test_a_reward_becomes_a_coin_of_its_mean():

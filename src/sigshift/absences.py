@@ -46,6 +46,24 @@ ABSENCES = (
         "The paper's abstract and the sentences that later papers spend on it; no public implementation was found.",
         "detect or glr_kl_ucb, told the number of changes; meta, if it is not known.",
     ),
+    Absence(
+        "sapo",
+        "Auer, Chiang 2016, An algorithm with nearly optimal pseudo-regret for both stochastic and adversarial bandits",
+        "Its checks, its exploration phases and their constants decide when it gives up on a stochastic world, and the "
+        "text of the pseudo-code was not to be had.",
+        "The paper's abstract and introduction, and what later papers on both worlds say of it; no public "
+        "implementation was found.",
+        "tsallis_inf: better bounds in both worlds, without tests; sao, whose tests it refines.",
+    ),
+    Absence(
+        "slivkins_upfal",
+        "Slivkins, Upfal 2008, Adapting to a changing environment: the Brownian restless bandits",
+        "The state-informed algorithm is told the exact mean of the arm it plays, which no policy here is; the "
+        "statement and the constants of the state-oblivious one were not to be had.",
+        "The paper's abstract and what later papers say of it; no public implementation was found. Its world is given: "
+        "the environment brownian.",
+        "d_ts, sw_ts, exp3s or, told how fast the means drift, slow_elimination.",
+    ),
 )
 
 

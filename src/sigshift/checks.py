@@ -5,6 +5,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+COUNTABLE = 2**62
+
 
 class InvalidInput(ValueError):
     """An argument broke a rule; nothing has changed."""
@@ -29,7 +31,7 @@ def refuse(argument: str, rule: str, value: object, cure: str) -> InvalidInput:
 
 
 def whole(argument: str, value: Any, least: int, cure: str, most: int | None = None) -> int:
-    """``value`` as an int of at least ``least`` (and at most ``most``)."""
+    """``value`` as an int of at least ``least`` (and at most ``most``, or what a computer counts to)."""
     rule = f"must be a whole number of at least {least}"
     if most is not None:
         rule += f" and at most {most}"
@@ -39,6 +41,8 @@ def whole(argument: str, value: Any, least: int, cure: str, most: int | None = N
         raise refuse(argument, rule, value, cure) from None
     if isinstance(value, bool):
         raise refuse(argument, rule, value, cure)
+    if most is None and number > COUNTABLE:
+        raise refuse(argument, f"{rule} and at most 2 ** 62", value, cure)
     if number < least or (most is not None and number > most):
         raise refuse(argument, rule, value, cure)
     return number

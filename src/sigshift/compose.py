@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sigshift.checks import refuse
 from sigshift.compile import dependencies, load_text
 
 GIVEN = ("arms", "horizon", "environment")
@@ -49,8 +50,10 @@ def parameters(module: ModuleType) -> dict[str, Any]:
     named = inspect.signature(module.configure).parameters.values()
     found = {item.name: item.default for item in named if item.kind is not inspect.Parameter.VAR_KEYWORD}
     for part in getattr(module, "PARTS", {}):
-        for key, default in parameters(getattr(module, part)).items():
-            if key not in GIVEN:
+        inner = getattr(module, part)
+        own = getattr(inner, "KNOB", ()) if getattr(module, "TUNES", False) else ()  # what no user is to set
+        for key, default in parameters(inner).items():
+            if key not in GIVEN and key not in own:
                 found[f"{part}_{key}"] = default
     return found
 
@@ -60,6 +63,9 @@ def configured(module: ModuleType, known: Mapping[str, Any], params: Mapping[str
     if not hasattr(module, "configure"):
         defaults = module.Params()
         return defaults._replace(**{key: type(getattr(defaults, key))(value) for key, value in params.items()})
+    if "environment" in parameters(module) and "environment" not in known:
+        rule = "must be one that need not be told the environment"
+        raise refuse("base", rule, _stem(module), "Play it by itself, as the oracle that it is.")
     asked = {key: known[key] for key in parameters(module) if key in known}
     return module.configure(**asked, **params)
 

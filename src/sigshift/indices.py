@@ -269,6 +269,9 @@ def _sum_anew(s):
             s.total[s.arms[slot]] += s.rewards[slot]
 
 
+MOST_ROUNDS = 10**8  # that a window remembers
+
+
 def window_for(horizon: int, changes: int | None) -> int:
     """Garivier and Moulines' 2 sqrt(T ln T / L); one change if nothing, or none, is said."""
     return max(1, int(2.0 * np.sqrt(horizon * np.log(horizon) / max(changes or 1, 1))))

@@ -238,6 +238,9 @@ def own_files(name: str, params: Mapping[str, Any]) -> list[str]:
 def _assembled(name: str, params: Mapping[str, Any]) -> ModuleType:
     """The module of a policy, with the parts that the parameters name."""
     module = definition(name)
+    for part in getattr(module, "PARTS", {}):
+        if not isinstance(params.get(part, ""), str):
+            raise refuse(part, "must be a name, or the path of a .py file", params[part], "Pass a name.")
     chosen = {
         part: PART_KINDS[kind](params[part]) for part, kind in getattr(module, "PARTS", {}).items() if part in params
     }
@@ -277,7 +280,8 @@ def knowledge(module: ModuleType) -> dict[str, bool]:
     found = {word.removesuffix(OPTIONAL): word.endswith(OPTIONAL) for word in words}
     for part in getattr(module, "PARTS", {}):
         for name, optional in knowledge(getattr(module, part)).items():
-            found[f"{part}_{name}"] = optional
+            if f"{part}_{name}" in parameters(module):
+                found[f"{part}_{name}"] = optional
     return found
 
 

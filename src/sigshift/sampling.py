@@ -9,7 +9,8 @@ draw that rejects proposals takes fresh numbers by counting attempts, and no two
 - ``beta_draw``: shapes of at least 1, by rejection as in algorithm BB of Cheng (Communications of the ACM 1978), less
   than 1.5 attempts on average (without its test that saves two logarithms half of the time: the branch costs more); a
   shape of 1 by inversion;
-- ``best_sample``: Thompson sampling's choice, the arm whose draw from its posterior is largest.
+- ``best_sample``: Thompson sampling's choice, the arm whose draw from its posterior is largest; ``best_beta`` draws for
+  those arms only that may be it.
 """
 
 import math
@@ -26,10 +27,12 @@ SMALLEST_UNIFORM = 2.0**-54
 LOG_4 = math.log(4.0)
 NEARLY_1 = 1.0 + 1e-9  # nearer to 1 the constants of BB drown in rounding; the density changes by less than 1e-7
 
-# What the posterior of an arm is; the stream of the draws from it, and that of the coins of `as_success`.
+# What the posterior of an arm is; the streams of the draws from it, of the coins of `as_success`, of the proposals.
 BETA_POSTERIOR, GAUSSIAN_POSTERIOR = 0, 1
 POSTERIORS = ("beta", "gaussian")
-SAMPLE_STREAM, COIN_STREAM = 0, 1
+SAMPLE_STREAM, COIN_STREAM, PROPOSAL_STREAM = 0, 1, 2
+LIKELY = 0.5  # from this chance of a proposal on it is cheaper to draw at once
+NEVER = 60.0  # the exponent of a chance that is smaller than the steps of a uniform number
 
 
 @kernel
@@ -134,6 +137,8 @@ def posterior_sample(law, total, count, draws, key, t, arm):  # type: ignore[no-
 @kernel
 def best_sample(law, total, count, draws, key, t):  # type: ignore[no-untyped-def]
     """The arm of the largest draw from the posteriors; ``draws[2, arms]`` is room for the uniforms."""
+    if law == BETA_POSTERIOR:
+        return best_beta(total, count, key, t)
     new_draws(draws, key, t)
     best = 0
     largest = -np.inf
@@ -143,3 +148,86 @@ def best_sample(law, total, count, draws, key, t):  # type: ignore[no-untyped-de
             largest = sample
             best = a
     return best
+
+
+@kernel
+def best_beta(total, count, key, t):  # type: ignore[no-untyped-def]
+    """The arm of the largest draw from Beta(1 + total, 1 + count - total), without drawing for all arms.
+
+    The arm known best is drawn first. Another one has to be drawn only if it may exceed the largest draw x so far, and
+    there its density f is small. With n = count, m = total / n < x, and v the largest u (1 - u) between m and x:
+
+    - f(m) <= c (n + 1) with c = 1, since with e = u / m below m, and e = (1 - u) / (1 - m) above, f(u) / f(m) >= e^n;
+      integrate. By Stirling's formula c = exp(1 / (12 n)) / sqrt(2 pi n m (1 - m)) will do, too;
+    - f(x) = f(m) exp(-n kl(m, x)) <= f(m) exp(-n (x - m)^2 / (2 v));
+    - f(y) <= f(x) exp(-slope (y - x)) beyond x, since log f is concave; slope = n (x - m) / (x (1 - x)).
+
+    So a proposal from that exponential tail, made with the probability ``chance`` of its whole mass and accepted with
+    the share of f in it, has the law of the draw beyond x; if there is none, the draw would have been below. One number
+    decides for all arms up to the first proposal.
+    """
+    best = 0
+    for a in range(1, count.size):
+        if count[a] > count[best]:
+            best = a
+    first = best
+    x = fresh_beta(total, count, key, t, best)
+    left = 1.0 - uniform(key, t, PROPOSAL_STREAM)
+    survival = 1.0
+    for a in range(count.size):
+        if a == first:
+            continue
+        lead = count[a] * x - total[a]
+        chance = proposal_chance(total[a], count[a], lead, x) if lead > 0.0 else 1.0
+        if chance > LIKELY:
+            y = fresh_beta(total, count, key, t, a)
+        elif left <= survival * (1.0 - chance):
+            survival *= 1.0 - chance
+            continue
+        else:
+            y = proposal(total[a], count[a], lead, chance, x, key, t, a)
+            left = 1.0 - uniforms(key, t, PROPOSAL_STREAM, a + 1 | 1 << ATTEMPT_SHIFT)[0]
+            survival = 1.0
+        if y > x:
+            x = y
+            best = a
+    return best
+
+
+@kernel
+def fresh_beta(total, count, key, t, arm):  # type: ignore[no-untyped-def]
+    """A draw from the posterior of an arm."""
+    chance, accept = uniforms(key, t, SAMPLE_STREAM, arm)
+    return beta_draw(1.0 + total[arm], 1.0 + count[arm] - total[arm], chance, accept, key, t, SAMPLE_STREAM, arm)
+
+
+@kernel
+def proposal_chance(total, count, lead, x):  # type: ignore[no-untyped-def]
+    """The mass of the tail that lies above the density beyond x."""
+    spread = x * (1.0 - x)
+    own = total * (count - total)  # n^2 m (1 - m)
+    widest = spread * count
+    if x > 0.5:
+        widest = 0.25 * count if total + total < count else own / count
+    exponent = 0.5 * lead * lead / widest
+    if exponent > NEVER:
+        return 0.0
+    peak = 1.0
+    if own > count >= 1.0:
+        peak = math.sqrt(count / (TWO_PI * own)) * (1.0 + 0.1 / count)  # exp(1 / (12 n)) <= 1 + 0.1 / n
+    return (count + 1.0) * min(1.0, peak) * spread / lead * math.exp(-exponent)
+
+
+@kernel
+def proposal(total, count, lead, chance, x, key, t, arm):  # type: ignore[no-untyped-def]
+    """A draw from the tail beyond x, or -1 if it is rejected."""
+    distance, accept = uniforms(key, t, PROPOSAL_STREAM, arm + 1)
+    slope = lead / (x * (1.0 - x))
+    step = -math.log(1.0 - distance)
+    y = x + step / slope
+    if y >= 1.0:
+        return -1.0
+    missed = count - total
+    normaliser = math.lgamma(count + 2.0) - math.lgamma(total + 1.0) - math.lgamma(missed + 1.0)
+    density = normaliser + total * math.log(y) + missed * math.log(1.0 - y)
+    return y if math.log(1.0 - accept) < density - math.log(chance * slope) + step else -1.0

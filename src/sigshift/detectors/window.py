@@ -26,6 +26,9 @@ from sigshift.kernel import kernel
 PAPER = "Cao, Wen, Kveton, Xie 2019"
 TOLD = "gap (optional)"
 
+MOST_REWARDS = 10**7  # of each arm
+SMALLEST_GAP = 1e-6
+
 
 class Params(NamedTuple):
     """What the kernels read."""
@@ -51,12 +54,12 @@ def configure(
     if window is not None and gap is not None:
         raise InvalidInput(f"window and gap must not both be given, but got {window!r} and {gap!r}. Leave out one.")
     if gap is not None:
-        gap = real("gap", gap, "The smallest change of a mean that is to be found.", above=0.0, most=1.0)
+        gap = real("gap", gap, "The smallest change of a mean that is to be found.", least=SMALLEST_GAP, most=1.0)
         half = int(np.ceil(2.0 / gap**2 * (np.sqrt(log) + np.sqrt(np.log(2.0 * horizon))) ** 2))
         window = 2 * half
     elif window is None:
         window = 200
-    window = whole("window", window, 2, "The rewards that are compared: an even number.")
+    window = whole("window", window, 2, "The rewards that are compared: an even number.", MOST_REWARDS)
     if window % 2:
         raise refuse("window", "must be even", window, "Its halves are compared.")
     if limit is None:

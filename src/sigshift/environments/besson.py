@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sigshift.checks import whole
+from sigshift.checks import choice, whole
 from sigshift.environment import MOST_ARMS, Environment
 from sigshift.environments.registry import entry, equal_starts, numbers, reflect, rounds, scaled_starts
 
@@ -59,15 +59,19 @@ def pb4(*, horizon: int = PUBLISHED_HORIZON) -> Environment:
 
 
 @entry(SOURCE)
-def random_piecewise(*, horizon: int = PUBLISHED_HORIZON, arms: int = 5, breaks: int = 6, seed: int = 0) -> Environment:
+def random_piecewise(
+    *, horizon: int = PUBLISHED_HORIZON, arms: int = 5, breaks: int = 6, border: str = "reflect", seed: int = 0
+) -> Environment:
     """Breaks at random times; at each, every arm moves with probability 1/2, by .05 to .3, reflected at 0 and 1.
 
     All segments, the first and the last too, have at least a twentieth of the horizon (1,000 rounds of 20,000).
-    The first means are uniform. A function of ``seed``.
+    The first means are uniform. With ``border="turn"`` a step that would lead out of [0, 1] is taken the other way, as
+    in the authors' code: means are then closer to each other. A function of ``seed``.
     """
     rounds(horizon, LEAST_HORIZON)
     whole("arms", arms, 2, "Pass the number of arms.", MOST_ARMS)
     whole("breaks", breaks, 0, "Pass the number of breaks.", 19)
+    turns = choice("border", border, ["reflect", "turn"]) == "turn"
     least = horizon // 20
     draws = numbers(seed, STREAM, breaks + arms + 3 * breaks * arms)
     where, first, moves = draws[:breaks], draws[breaks : breaks + arms], draws[breaks + arms :]
@@ -77,5 +81,7 @@ def random_piecewise(*, horizon: int = PUBLISHED_HORIZON, arms: int = 5, breaks:
     steps = np.where(moved < 0.5, 0.0, np.where(up < 0.5, -1.0, 1.0) * (0.05 + 0.25 * size))
     means = [first]
     for step in steps:
-        means.append(reflect(means[-1] + step))
+        ahead = means[-1] + step
+        back = np.where((ahead < 0.0) | (ahead > 1.0), means[-1] - step, ahead)
+        means.append(back if turns else reflect(ahead))
     return Environment.piecewise([0, *starts], np.array(means), horizon)

@@ -35,6 +35,7 @@ GUARANTEE = (
     "O~(sqrt(S T) + T^(3/4)) over exp3s"
 )
 PARTS = {"base": "policy"}
+TUNES = True  # the base's KNOB is not the user's to set
 FIXED_ARMS = True  # the grid follows the number of arms
 
 START, BLOCK, CHOICE, HEARD, CLOCKS = range(5)
@@ -64,9 +65,6 @@ def configure(arms: int, horizon: int, *, block: int | None = None, **options: A
     if not hasattr(base, "tuned"):
         rule = "must be a policy with a knob that can be tuned"
         raise refuse("base", rule, base.__name__.rpartition(".")[2], "Take 'sw_ucb' or 'exp3s'.")
-    for name in base.KNOB:
-        if f"base_{name}" in options:
-            raise refuse(f"base_{name}", "is what bob tunes", options[f"base_{name}"], "Leave it out.")
     if block is None:
         block = max(1, int(np.sqrt(float(arms) * horizon)))
     block = min(whole("block", block, 1, "The number of rounds of a block; None is the paper's."), max(horizon, 1))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sigshift.checks import whole
 from sigshift.compose import compose
 from sigshift.detectors import cusum
 from sigshift.policies import detect, ucb1
@@ -49,5 +50,7 @@ def configure(
 
 def share(horizon, changes):
     """The share of random rounds, sqrt(L / T ln(T / L))."""
+    if changes is not None:
+        changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     each = max(horizon, 2) / max(changes or 1, 1)
     return min(1.0, float(np.sqrt(max(np.log(each), 1.0) / each)))

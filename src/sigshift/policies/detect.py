@@ -149,8 +149,8 @@ def no_arm(p, s, a):
 
 
 # A base that has no such kernels is never asked for them: configure refuses.
-chosen = getattr(base, "chosen", unmoved)
-forget = getattr(base, "forget", no_arm)
+base_chosen = getattr(base, "chosen", unmoved)
+base_forget = getattr(base, "forget", no_arm)
 
 
 @inlined_kernel
@@ -162,7 +162,7 @@ def select(p, s, t):
         arm, q = base.select(p.base, rekeyed(s.base, s.draws[0]), since)
         s.free[arm] += 1
     else:
-        chosen(p.base, s.base, since, arm)
+        base_chosen(p.base, s.base, since, arm)
     s.pulls[arm] += 1
     return arm, q
 
@@ -199,7 +199,7 @@ def _restart(p, s, a):
             detector.clear(p.detector, s.detector, b)
     else:
         s.since[a] = now
-        forget(p.base, s.base, a)
+        base_forget(p.base, s.base, a)
         detector.clear(p.detector, s.detector, a)
 
 

@@ -70,7 +70,7 @@ class State(NamedTuple):
 
 
 def configure(arms: int, horizon: int, *, gamma: float = 0.05, alpha: float = 1.5, phases: str = "endless") -> Params:
-    gamma = real("gamma", gamma, "How much finer each phase is; the paper's is 0.05.", above=0.0, most=1.0)
+    gamma = real("gamma", gamma, "How much finer each phase is; the paper's is 0.05.", least=1e-9, most=1.0)
     alpha = real("alpha", alpha, "The factor in the confidence radius; the paper's is 1.5.", above=0.0)
     choice("phases", phases, ["endless", "paper"])
     rounds = float(max(horizon, 3))

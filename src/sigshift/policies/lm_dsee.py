@@ -57,9 +57,9 @@ def configure(
 ) -> Params:
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
-    gap = real("gap", gap, "A lower bound of the gaps between means.", above=0.0, most=1.0)
-    a = real("a", a, "Epochs are proportional to it.", above=0.0)
-    b = real("b", b, "The samples of an epoch are gamma ln(k^rho l b).", above=0.0, most=1.0)
+    gap = real("gap", gap, "A lower bound of the gaps between means.", least=1e-6, most=1.0)
+    a = real("a", a, "Epochs are proportional to it.", least=0.01, most=1e6)
+    b = real("b", b, "The samples of an epoch are gamma ln(k^rho l b).", least=1e-6, most=1.0)
     if rho is None:
         nu = min(float(np.log(changes) / np.log(horizon)), 1.0) if changes and horizon > 1 else 0.0
         rho = (1.0 - nu) / (1.0 + nu)

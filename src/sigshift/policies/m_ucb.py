@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sigshift.checks import whole
 from sigshift.compose import compose
 from sigshift.detectors import window as detector
 from sigshift.policies import detect, ucb1
@@ -35,6 +36,8 @@ def configure(
     limit: float | None = None,
     rate: float | None = None,
 ) -> Any:
+    if changes is not None:
+        changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     test = detector.configure(arms, horizon, window=window, gap=gap, limit=limit)
     if rate is None:
         cost = 2.0 * test.limit + 3.0 * np.sqrt(test.window)

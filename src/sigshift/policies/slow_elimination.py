@@ -60,7 +60,7 @@ def configure(horizon, *, drift: float | None = None, delta: float | None = None
         delta = 1.0 / max(horizon, 2)
     delta = real("delta", delta, "The probability that the intervals fail; None is 1/T.", above=0.0, below=1.0)
     log = math.log(2.0 / delta) + 2.0 * math.log(horizon)
-    useful = min(float(horizon), (log / (8.0 * drift**2)) ** (1.0 / 3.0))  # least sqrt(b / (2 n)) + drift n
+    useful = min(float(horizon), (log / 8.0) ** (1.0 / 3.0) / drift ** (2.0 / 3.0))  # least sqrt(b / (2 n)) + drift n
     return Params(drift, log, math.ceil(math.log2(max(useful, 1.0))) + 1)
 
 

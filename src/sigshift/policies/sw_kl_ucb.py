@@ -20,6 +20,7 @@ from sigshift.checks import whole
 from sigshift.indices import (
     CLOCK,
     FIRST,
+    MOST_ROUNDS,
     WAITING,
     arrive,
     enter,
@@ -64,7 +65,7 @@ def configure(horizon, *, changes: int | None = None, window: int | None = None)
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if window is None:
         window = window_for(horizon, changes)
-    window = whole("window", window, 1, "The number of rounds that are remembered; None is the paper's.")
+    window = whole("window", window, 1, "The number of rounds that are remembered; None is the paper's.", MOST_ROUNDS)
     return Params(window, float(np.log(window)))
 
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.checks import choice, whole
-from sigshift.indices import CLOCK, FIRST, WAITING, arrive, enter, leave, window_for
+from sigshift.indices import CLOCK, FIRST, MOST_ROUNDS, WAITING, arrive, enter, leave, window_for
 from sigshift.kernel import kernel
 from sigshift.sampling import POSTERIORS, as_success, new_draws, posterior_sample
 
@@ -65,7 +65,9 @@ def configure(
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if window is None:
         window = window_for(horizon, changes)
-    window = whole("window", window, 1, "The number of rounds remembered; None derives it from the horizon.")
+    window = whole(
+        "window", window, 1, "The number of rounds remembered; None derives it from the horizon.", MOST_ROUNDS
+    )
     minimum = whole("minimum", minimum, 0, "How often each arm is played within a window at least.")
     return Params(POSTERIORS.index(choice("law", law, POSTERIORS)), window, float(min(minimum, window // (2 * arms))))
 

@@ -41,11 +41,13 @@ class State(NamedTuple):
 
 def configure(arms, horizon, *, sigma: float = 0.5, scale: float | None = None, window: int | None = None) -> Params:
     sigma = real("sigma", sigma, "1/2 covers all rewards within [0, 1].", above=0.0, most=0.5)
-    factor = 2.0 ** (-2 / 3) if scale is None else real("scale", scale, "The paper's choice is .63.", above=0.0)
+    if scale is not None:
+        scale = real("scale", scale, "The paper's choice is .63.", above=0.0, most=1e9)
+    factor = 2.0 ** (-2 / 3) if scale is None else scale
     if window is None:
         rounds = float(horizon)
         length = factor * (16.0 * sigma**2 * rounds**2 * np.log(np.sqrt(2.0) * rounds)) ** (1 / 3)
-        window, room = (max(1, int(np.ceil(length / several ** (2 / 3)))) for several in (arms, 1))
+        window, room = (max(1, int(min(np.ceil(length / several ** (2 / 3)), 2.0**62))) for several in (arms, 1))
     else:
         window = room = whole("window", window, 1, "It is how many of an arm's last rewards are kept.")
     if room * arms > MOST_KEPT:

@@ -26,6 +26,7 @@ class NaiveAuto:
         self.arms = arms
         self.rate, self.width, self.fade, self.level = 0.01, 0.7, 0.9, 0.8
         self.kept, self.ahead, self.drop, self.accept, self.longest, self.patience = 5, 0.4, 0.4, 7.0, 30, 40.0
+        self.everything = params.pop("forget", "one") == "all"
         self.__dict__.update(params)
         self.memory = [Memory() for _ in range(arms)]
         self.credit = [a / arms for a in range(arms)]
@@ -142,7 +143,10 @@ class NaiveAuto:
         first = all(self.memory[b].mean() <= before for b in range(self.arms) if b != a)
         kept = min(self.kept, left)
         self.forget(a, kept, kept * after)
-        if after >= before:
+        if self.everything:
+            for b in set(range(self.arms)) - {a}:
+                self.forget(b, 0.0, 0.0)
+        elif after >= before:
             self.rises += not first
         elif first:
             self.drops += 1

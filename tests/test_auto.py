@@ -27,6 +27,7 @@ EAGER = st.fixed_dictionaries(
         "fade": st.sampled_from([0.0, 1.0]),
         "ahead": st.sampled_from([0.05, 0.9]),
         "width": st.sampled_from([0.1, 2.0]),
+        "forget": st.just("all"),
     },
 )
 

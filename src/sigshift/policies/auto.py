@@ -30,6 +30,9 @@ whenever the time since has grown fourfold, from ``patience`` K rounds on. But w
 the top, they are taken less seriously: with w = (1 + drops) / (1 + drops at another arm than the one before), all are
 probed at once after one drop in w, and the probes in its wake begin w times later.
 
+``forget="all"`` is there to compare with: every alarm then starts everything over, as in GLR-klUCB. It is that policy with
+all tuning of this one.
+
 Rewards may come late: a probe goes on when its last reward has come. There is no chance in any of this.
 """
 
@@ -37,7 +40,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import choice, real, whole
 from sigshift.detectors import glr, hull
 from sigshift.indices import kl_best, negative_entropy, new_bar, share
 from sigshift.kernel import inlined_kernel, kernel
@@ -66,6 +69,7 @@ class Params(NamedTuple):
     accept: float
     longest: int
     patience: float
+    everything: bool
 
 
 class Threshold(NamedTuple):
@@ -112,7 +116,9 @@ def configure(
     accept: float = 7.0,
     longest: int = 30,
     patience: float = 40.0,
+    forget: str = "one",
 ) -> Params:
+    choice("forget", forget, ["one", "all"])
     return Params(
         rate=real("rate", rate, "How often arms are probed; 0 is never.", least=0.0),
         width=real("width", width, "The width of the index; 0.7 is calibrated.", above=0.0),
@@ -124,6 +130,7 @@ def configure(
         accept=real("accept", accept, "When a probe has found a rise.", above=0.0),
         longest=whole("longest", longest, 1, "How many pulls a probe may take."),
         patience=real("patience", patience, "How many rounds per arm until probes after a drop begin.", above=0.0),
+        everything=forget == "all",
     )
 
 
@@ -306,7 +313,11 @@ def _alarm(p, s, a):
             first = False
     kept = min(p.kept, n - rounds)
     _forget(s, a, kept, kept * after)
-    if after >= before:
+    if p.everything:
+        for b in range(s.mean.size):
+            if b != a:
+                _forget(s, b, 0.0, 0.0)
+    elif after >= before:
         s.clock[RISES] += not first
     elif first:
         _ask_around(s, a)

@@ -114,8 +114,8 @@ INTERRUPTED = """
 import sigshift as ss
 env = ss.Environment.piecewise([0], [[0.4, 0.6]], 10**12)
 ss.simulate("uniform", ss.Environment.piecewise([0], [[0.4, 0.6]], 10), runs=1)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     ss.simulate("uniform", env, runs=4, jobs={jobs}, checkpoints=1)
 except KeyboardInterrupt:
     print("stopped")

@@ -30,8 +30,8 @@ whenever the time since has grown fourfold, from ``patience`` K rounds on. But w
 the top, they are taken less seriously: with w = (1 + drops) / (1 + drops at another arm than the one before), all are
 probed at once after one drop in w, and the probes in its wake begin w times later.
 
-``forget="all"`` is there to compare with: every alarm then starts everything over. That is GLR-klUCB with all the tuning
-of this policy.
+``forget="all"`` is there to compare with: every alarm then starts everything over. That is GLR-klUCB with all the
+tuning of this policy.
 
 Rewards may come late: a probe goes on when its last reward has come. There is no chance in any of this.
 """

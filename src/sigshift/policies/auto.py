@@ -129,7 +129,9 @@ def configure(
         drop=real("drop", drop, "When a probe gives up.", above=0.0),
         accept=real("accept", accept, "When a probe has found a rise.", above=0.0),
         longest=whole("longest", longest, 1, "How many pulls a probe may take."),
-        patience=real("patience", patience, "How many rounds per arm until probes after a drop begin.", above=0.0),
+        patience=real(
+            "patience", patience, "How many rounds per arm until probes after a drop begin.", above=0.0, most=1e9
+        ),
         everything=forget == "all",
     )
 

@@ -89,3 +89,50 @@ class NaiveMeta:
             {"start": self.stack[i][0], "length": self.stack[i][1], "candidates": sorted(self.stack[i][2])}
             for i in keep
         ]
+
+
+class NaiveVariance:
+    """The eviction test in a variance clock, scanning every start of every pair after every round."""
+
+    def __init__(self, arms, horizon, level=1.0, floor=0.1):
+        self.arms = arms
+        self.log = level * math.log(2 * arms * horizon)
+        self.floor = floor * arms**2 * self.log
+        self.clear()
+
+    def clear(self):
+        self.round = 0
+        self.bases = [0]  # the round in which each base on the stack began
+        self.dead = [set()]  # the arms that each has lost
+        self.history = {}  # (b, a) -> rounds, gaps and clocks before each of its rounds, and both now
+
+    def begin_base(self):
+        self.bases.append(self.round)
+        self.dead.append(set())
+
+    def end_base(self):
+        self.bases.pop()
+        self.dead.pop()
+
+    def low(self, a):
+        return next((i for i, dead in enumerate(self.dead) if a not in dead), len(self.dead))
+
+    def observe(self, b, x):
+        candidates = [a for a in range(self.arms) if a not in self.dead[-1]]
+        for a in candidates:
+            for winner, loser, gain in ((b, a, x), (a, b, -x)):
+                if a != b:
+                    rounds, gaps, clocks = self.history.setdefault((winner, loser), ([], [0.0], [0.0]))
+                    rounds.append(self.round)
+                    gaps.append(gaps[-1] + gain)
+                    clocks.append(clocks[-1] + x * x)
+        for (winner, loser), (rounds, gaps, clocks) in self.history.items():
+            if winner not in candidates or loser not in candidates:
+                continue
+            limit = np.sqrt(2 * self.log) * np.sqrt(clocks[-1] + self.floor - np.array(clocks[:-1]))
+            hit = np.flatnonzero(gaps[-1] > np.array(gaps[:-1]) + limit)
+            if hit.size:
+                for start, dead in zip(self.bases, self.dead, strict=True):
+                    if start <= rounds[hit[-1]]:
+                        dead.add(loser)
+        self.round += 1

@@ -23,6 +23,8 @@ state that must grow; ``restarts(p, s) -> rounds``; ``inspect(p, s, origin, name
 used, where ``origin`` is the first round of the policy's own clock and ``names`` maps its arms to the caller's;
 ``caution(p, arms, horizon) -> str``, what somebody should know before such a run, or nothing (it becomes an
 ``ss.Caution``);
+``form(params) -> module``, the module with all of these parts that plays with the user's parameters, for an algorithm
+of several forms;
 ``add_arm(p, s, fresh)`` and ``retire_arm(p, s, a)`` where the general way (one more entry on every axis of length K, or
 one less) will not do.
 
@@ -186,7 +188,7 @@ def policies(absent: bool = False) -> Any:
         return pd.DataFrame(ABSENCES).set_index("policy")
     rows = []
     for name in names():
-        module = definition(name)
+        module = _assembled(name, {})
         told = [g for g in parameters(module) if g in GIVEN and g != "arms"]
         told += [f"{key} (optional)" if optional else key for key, optional in knowledge(module).items()]
         rows.append(
@@ -238,6 +240,8 @@ def own_files(name: str, params: Mapping[str, Any]) -> list[str]:
 def _assembled(name: str, params: Mapping[str, Any]) -> ModuleType:
     """The module of a policy, with the parts that the parameters name."""
     module = definition(name)
+    if hasattr(module, "form"):
+        module = module.form(params)
     for part in getattr(module, "PARTS", {}):
         if not isinstance(params.get(part, ""), str):
             raise refuse(part, "must be a name, or the path of a .py file", params[part], "Pass a name.")

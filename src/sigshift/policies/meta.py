@@ -6,16 +6,20 @@ The parts are in :mod:`sigshift.meta`: ``bases`` (episodes, replays) and ``evide
 
 The paper wants ``c0`` "sufficiently large" and replays at rate 1. So it never restarts in vain, and needs more
 than 10^6 rounds to gain anything. The defaults, ``c0=0.2`` and ``replay_rate=0.5``, are playable, not proven.
+``threshold="calibrated"`` is another form of it, for practice: :mod:`sigshift.meta.calibrated`, with parameters of its
+own. It needs no horizon.
 A reward that comes late adds its evidence on arrival, with the weight of its decision, to the bases that had
 begun by the decision's round and still run.
 """
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
 
 from sigshift.checks import choice, real
 from sigshift.kernel import inlined_kernel, kernel
+from sigshift.meta import calibrated
 from sigshift.meta.bases import advance, begin_episode
 from sigshift.meta.evidence import (
     ACTIVE,
@@ -34,6 +38,17 @@ from sigshift.rng import uniforms
 
 PAPER = "Suk, Kpotufe 2022"
 GUARANTEE = "any changes: O(log^3(T) sum over significant phases of sqrt(K length)), c0 large and replay_rate 1"
+
+
+FORMS = ("calibrated", "paper", "remark")
+USUAL = "paper"  # the form of a META of which nothing is said
+
+
+def form(params):
+    """The module that plays with these parameters. ``c0`` belongs to the thresholds of the paper."""
+    chosen = params.get("threshold", "paper" if "c0" in params else USUAL)
+    choice("threshold", chosen, FORMS)
+    return calibrated if chosen == "calibrated" else sys.modules[__name__]
 
 
 class Params(NamedTuple):

@@ -1,0 +1,523 @@
+"""META, calibrated: the paper's evidence decides what is given up, an index what is played, a check what is forgotten.
+
+The paper's constants need more than 10^6 rounds to gain anything. This is the same system with constants that a Monte
+Carlo has set, and with play that follows what is known. It has two layers.
+
+**The conscience** is META (:mod:`sigshift.policies.meta`): episodes, a master set, replays that begin with probability
+replay_rate / sqrt(m age) at lengths m = 64, 128, ... up to the episode's age, nested as the paper's, in which the
+candidates are drawn uniformly, and the eviction test on every interval of every base, in a variance clock and centred
+(:mod:`sigshift.meta.variance`). An arm that is evicted leaves the master set; where that is empty there is a restart.
+
+**Exploitation** (:mod:`sigshift.meta.leading`) plays in all other rounds: the arm of the largest kl index on its own
+rewards. What changes is noticed in three ways.
+*Probes*: in round t, sqrt((1 + c) K ln(t) / t) * probes / 2 of the rounds go to the arms but the leader, in turn;
+c counts the changes so far that mattered.
+*Promotion*: an arm whose latest rewards beat the leader's is tried.
+*Suspicion*: where the leader's own rewards drop below what others have paid, it is asked whether that matters. A check
+draws uniformly from the leader and those others, at most ``check`` times as often as there are arms in it, until
+likelihood decides between "only the leader has changed" (the others pay what they did), "all have changed alike" (they
+keep their distance to it) and "neither". If all have changed alike, nothing is forgotten: that is what makes it blind
+to changes that do not matter. Else the leader is known by the check alone and each other arm by at most ``memory``
+rewards, so that all are explored anew. What past checks found counts as evidence in the next one.
+
+**What binds the two.** An evicted arm is played outside of replays in at most ``excursion * sqrt(K age)`` rounds of an
+episode. When that is spent, the master set begins anew (a soft restart), but at most ``soft_restarts`` times until
+there is a hard one; after these the index is confined to the master set. All that exploitation adds to META's regret
+against its master set is so bounded by its excursions, probes and checks: docs/theory.md has the statement.
+
+Nothing is planned for a horizon: ``rounds`` bounds the run for the eviction test alone, inside a logarithm.
+Late rewards: evidence counts if the active base had begun by the round of the decision; exploitation takes all that
+has not been forgotten since.
+"""
+
+from math import lgamma
+from typing import NamedTuple
+
+import numpy as np
+
+from sigshift.checks import real, whole
+from sigshift.kernel import inlined_kernel, kernel
+from sigshift.meta import leading, variance
+from sigshift.meta.evidence import NEVER
+from sigshift.rng import uniforms
+
+PAPER = "Suk, Kpotufe 2022"
+GUARANTEE = "evictions and restarts as in META, at calibrated levels; regret: docs/theory.md"
+
+# The entries of the clock.
+NOW, START, EPISODES, RESTARTS, CROWDED, REFRESH, PROBE, TURN = range(8)
+CHECK, SUSPECT, SUSPECTED, CHECKS, AWAY, SOFT, CONFINED, CHANGES, CLOCKS = range(8, 17)
+
+# What a check has seen of an arm, and what it should pay.
+PULLS, PAID, ALONE, ALIKE = range(4)
+# What the leader's window was; how often the leader alone had changed, and how often all alike.
+WINDOW, WINDOW_PAID, ALONES, ALIKES, FACTS = range(5)
+
+ROUNDS = 10**8
+LEAST_RATE = 1e-12
+
+
+class Params(NamedTuple):
+    """What the kernels read."""
+
+    evidence: variance.Params
+    leading: leading.Params
+    rounds: int
+    replay_rate: float
+    replay_bound: float  # the sum of all replay probabilities, times sqrt(age)
+    shortest: int
+    probes: float
+    check: int
+    least: float
+    window: float
+    unlike: float  # the logarithm of odds
+    alike: float
+    memory: float
+    excursion: float
+    soft_restarts: int
+
+
+class State(NamedTuple):
+    """All that it remembers."""
+
+    key: np.uint64
+    clock: np.ndarray
+    evidence: variance.State
+    known: leading.State
+    starts: np.ndarray  # [level] the first round of each base on the stack
+    lengths: np.ndarray  # [level] its scheduled duration
+    drawn: np.ndarray  # [arm] whether the active base or check may draw it
+    centre: np.ndarray  # the mean of the rewards in replays, and their number, at most 200
+    seen: np.ndarray  # [arm, :] what the check has seen
+    facts: np.ndarray
+    restarts: np.ndarray
+
+
+def configure(
+    arms,
+    *,
+    threshold: str = "calibrated",
+    replay_rate: float = 0.01,
+    shortest: int = 64,
+    level: float = 1.0,
+    floor: float = 0.1,
+    rounds: int = ROUNDS,
+    index: float = 0.7,
+    change: float = 1.3,
+    promotion: float = 2.5,
+    probes: float = 0.3,
+    check: int = 20,
+    odds: float = 30.0,
+    benign_odds: float = 3.0,
+    memory: float = 10.0,
+    excursion: float = 4.0,
+    soft_restarts: int = 100,
+) -> Params:
+    """What the user says, checked; every lever can be taken away."""
+    rate = real("replay_rate", replay_rate, "0.01 is calibrated; 0 means no replays.", least=0.0)
+    shortest = whole("shortest", shortest, 2, "The shortest replay; 64 is calibrated.")
+    level = real("level", level, "The factor of the test's logarithm; 1 is calibrated.", above=0.0)
+    floor = real("floor", floor, "The factor of the test's K^2; 0.1 is calibrated.", above=0.0)
+    rounds = whole("rounds", rounds, 1, "How many rounds the run has at most.", 10**15)
+    exploiting = leading.Params(
+        lightness=real("index", index, "The factor of the index's logarithm; 0.7 is calibrated.", least=0.0),
+        change=real("change", change, "The factor of the level of a change; 1e9 means none is seen.", above=0.0),
+        promotion=real("promotion", promotion, "The level of a promotion; 1e9 means there is none.", above=0.0),
+    )
+    unlike = real("odds", odds, "The odds at which a change is taken for one that matters.", least=1.0)
+    alike = real("benign_odds", benign_odds, "The odds at which it is taken for one that does not.", least=1.0)
+    return Params(
+        evidence=variance.configure(arms, rounds, level=level, floor=floor),
+        leading=exploiting,
+        rounds=rounds,
+        replay_rate=rate,
+        replay_bound=rate * sum((shortest * 2.0**i) ** -0.5 for i in range(64)),
+        shortest=shortest,
+        probes=real("probes", probes, "The factor of the rate of probes; 0 means none.", least=0.0),
+        check=whole("check", check, 0, "Draws for each arm of a check; 0 means that it is decided without."),
+        least=4.0,
+        window=5.0,
+        unlike=float(np.log(unlike)),
+        alike=float(np.log(alike)),
+        memory=real("memory", memory, "The rewards kept of an arm after a change that matters.", least=0.0),
+        excursion=real("excursion", excursion, "The factor of the budget of evicted arms.", least=0.0),
+        soft_restarts=whole("soft_restarts", soft_restarts, 0, "0 means none."),
+    )
+
+
+def init(p, arms, key):
+    """Before the first round."""
+    levels = 66 - int(p.shortest).bit_length()
+    s = State(
+        key=key,
+        clock=np.zeros(CLOCKS, np.int64),
+        evidence=variance.init(arms, levels),
+        known=leading.init(arms),
+        starts=np.zeros(levels, np.int64),
+        lengths=np.zeros(levels, np.int64),
+        drawn=np.zeros(arms, np.bool_),
+        centre=np.zeros(2),
+        seen=np.zeros((arms, 4)),
+        facts=np.zeros(FACTS),
+        restarts=np.zeros(16, np.int64),
+    )
+    s.clock[START] = NEVER
+    s.clock[EPISODES] = -1
+    s.facts[ALONES] = 1.0
+    s.facts[ALIKES] = 1.0
+    return s
+
+
+@inlined_kernel
+def select(p, s, t):
+    """A round of a replay or check if there is one, else a probe or the arm of the largest index."""
+    pick, chance = uniforms(s.key, t, 0, 0)
+    clock = s.clock
+    if clock[START] > t:
+        _begin_episode(p, s, t)
+    clock[NOW] = t
+    age = t - clock[START]
+    if chance * np.sqrt(float(age)) < p.replay_bound and clock[CHECK] == 0 and age >= p.shortest:
+        m = _replay_length(p, age, chance)
+        if m > 0:
+            _begin_replay(p, s, t, m)
+    if s.evidence.clock[variance.TOP] > 0 or clock[CHECK] > 0:
+        a, q = _uniform(p, s, t, pick)
+        if a >= 0:
+            return a, q
+    if t >= clock[REFRESH]:
+        _refresh(p, s, t)
+    a = _probe(p, s, t)
+    if a < 0:
+        a = leading.best_index(s.known)
+    if s.evidence.low[a] > 0:
+        _excursion(p, s, t)
+    s.known.asked[a] += 1.0
+    leading.allow(p.leading, s.known, a, t)
+    return a, 1.0
+
+
+@kernel
+def _begin_episode(p, s, t):
+    """Every arm is a candidate again, and there is no evidence. What exploitation knows stays."""
+    s.clock[START] = t
+    s.clock[EPISODES] += 1
+    s.clock[AWAY] = 0
+    s.clock[CONFINED] = 0
+    s.clock[REFRESH] = t
+    variance.clear(s.evidence)
+    s.starts[0] = t
+    s.lengths[0] = max(p.rounds - t, 0)
+
+
+@kernel
+def _restart(p, s, t):
+    """An episode that begins in round t because the one before has failed."""
+    _begin_episode(p, s, t)
+    s.restarts[s.clock[RESTARTS]] = t
+    s.clock[RESTARTS] += 1
+    if s.clock[RESTARTS] + 1 >= s.restarts.size:
+        s.clock[CROWDED] = 1
+
+
+@kernel
+def _replay_length(p, age, chance):
+    """The largest length that is scheduled at this age, or 0, from one uniform number."""
+    m = p.shortest
+    while 2 * m <= age:
+        m *= 2
+    reached = 0.0
+    survival = 1.0
+    while m >= p.shortest:
+        probability = min(1.0, p.replay_rate / np.sqrt(float(m) * age))
+        reached += survival * probability
+        if chance < reached:
+            return m
+        survival *= 1.0 - probability
+        m //= 2
+    return 0
+
+
+@kernel
+def _begin_replay(p, s, t, m):
+    """A replay interrupts the active base; those above the root that end no later are over."""
+    top = s.evidence.clock[variance.TOP]
+    while top > 0 and s.starts[top] + s.lengths[top] <= t + m:
+        variance.end_base(p.evidence, s.evidence)
+        top -= 1
+    variance.begin_base(s.evidence)
+    s.starts[top + 1] = t
+    s.lengths[top + 1] = m
+
+
+@kernel
+def _uniform(p, s, t, pick):
+    """The arm that the active base or check draws, or -1 if there is nothing to draw from."""
+    top = s.evidence.clock[variance.TOP]
+    while top > 0 and t > s.starts[top] + s.lengths[top]:
+        variance.end_base(p.evidence, s.evidence)
+        top -= 1
+    if s.clock[CHECK] > 0:
+        s.clock[CHECK] -= 1
+        if s.clock[CHECK] == 0:
+            _conclude(p, s, t, True)
+    if s.clock[CHECK] == 0:
+        if top == 0:
+            return -1, 1.0
+        for a in range(s.drawn.size):
+            s.drawn[a] = s.evidence.low[a] <= top
+    count = 0
+    for a in range(s.drawn.size):
+        count += s.drawn[a]
+    if count < 2:
+        return -1, 1.0
+    place = int(pick * count)
+    for a in range(s.drawn.size):
+        if s.drawn[a]:
+            if place == 0:
+                s.known.asked[a] += 1.0
+                return a, 1.0 / count
+            place -= 1
+    return -1, 1.0
+
+
+@kernel
+def _refresh(p, s, t):
+    """What changes slowly with time: who leads, and the room of each index."""
+    if not _any_left(s):  # the last arm of the master set has been retired
+        _restart(p, s, t)
+    for a in range(s.drawn.size):
+        out = s.evidence.low[a] == NEVER or (s.clock[CONFINED] > 0 and s.evidence.low[a] > 0)
+        s.known.room[a] = -1.0 if out else 0.0
+        leading.allow(p.leading, s.known, a, t)
+    leading.follow(s.known)
+    s.clock[REFRESH] = t + 1 + (t - s.clock[START]) // 64
+
+
+@kernel
+def _probe(p, s, t):
+    """The arm to be probed in round t, or -1."""
+    if t < s.clock[PROBE] or p.probes <= 0.0:
+        return -1
+    arms = s.drawn.size
+    rate = 0.5 * p.probes * np.sqrt((1.0 + s.clock[CHANGES]) * arms * np.log(t + 2.0) / (t + 1.0))
+    s.clock[PROBE] = t + 1 + int(1.0 / max(rate, LEAST_RATE))
+    for _ in range(arms):
+        s.clock[TURN] = (s.clock[TURN] + 1) % arms
+        a = s.clock[TURN]
+        if a != s.known.leader[0] and s.known.room[a] >= 0.0:
+            return a
+    return -1
+
+
+@kernel
+def _excursion(p, s, t):
+    """An evicted arm is played by the index: count it, and begin anew if that happens too often."""
+    s.clock[AWAY] += 1
+    if s.clock[AWAY] > p.excursion * np.sqrt(s.drawn.size * (t - s.clock[START] + 1.0)):
+        s.clock[SOFT] += 1
+        if s.clock[SOFT] <= p.soft_restarts:
+            _restart(p, s, t)
+        else:
+            s.clock[CONFINED] = 1
+            s.clock[REFRESH] = t
+
+
+@inlined_kernel
+def update(p, s, t, a, y, q):
+    """A reward is evidence if it was drawn in a replay, and what it shows of its arm in any case."""
+    if q < 1.0 and s.clock[CHECK] == 0 and t >= s.starts[s.evidence.clock[variance.TOP]]:
+        _weigh(p, s, t, a, y, np.rint(1.0 / q))
+    if t >= s.known.since[a]:
+        if s.clock[CHECK] > 0 and t > s.clock[SUSPECTED]:
+            s.seen[a, PULLS] += 1.0
+            s.seen[a, PAID] += y
+            _conclude(p, s, s.clock[NOW], False)
+        else:
+            _learn(p, s, a, y)
+
+
+@kernel
+def _weigh(p, s, t, a, y, count):
+    """A round of a replay is evidence; what it refutes is evicted, and an empty master set ends the episode."""
+    died = False
+    if s.evidence.low[a] <= s.evidence.clock[variance.TOP]:
+        died = variance.observe(p.evidence, s.evidence, a, count * (y - s.centre[0]))
+    s.centre[1] = min(s.centre[1] + 1.0, 200.0)
+    s.centre[0] += (y - s.centre[0]) / s.centre[1]
+    if died:
+        s.clock[REFRESH] = s.clock[NOW]
+        if _any_left(s):
+            return
+        for b in range(s.drawn.size):
+            leading.forget(p.leading, s.known, b, s.clock[NOW] + 1, 0.0, 0.0)
+            leading.recall(s.known, b, 0, 0.0)
+        s.clock[SOFT] = 0
+        _restart(p, s, s.clock[NOW] + 1)
+
+
+@kernel
+def _any_left(s):
+    """Whether there is an arm in the master set."""
+    left = False
+    for a in range(s.drawn.size):
+        left |= s.evidence.low[a] == 0
+    return left
+
+
+@kernel
+def _learn(p, s, a, y):
+    """What a reward shows of its arm, and what follows."""
+    known = s.known
+    shown = leading.learn(p.leading, known, a, y, s.clock[NOW])
+    leading.allow(p.leading, known, a, s.clock[NOW])
+    if shown == leading.NOTHING:
+        return
+    w, x = known.found[0], known.found[1]
+    s.clock[REFRESH] = s.clock[NOW] + 1
+    if shown == leading.PROMOTED:
+        leading.forget(p.leading, known, a, s.clock[NOW], w, x)
+        return
+    n, total = float(known.recent[a]), known.paid[a]
+    rises = x / w > (total - x) / (n - w)
+    leader = known.leader[0]
+    beats = x / w > leading.pay(known)
+    leading.recall(known, a, int(w), x)
+    if rises and (a == leader or beats):
+        s.clock[CHANGES] += a != leader
+        leading.forget(p.leading, known, a, s.clock[NOW], w, x)
+    elif a == leader and not rises:
+        _suspect(p, s, w, x)
+
+
+@kernel
+def _suspect(p, s, w, x):
+    """The leader has dropped: if others have paid more than it does now, a check begins."""
+    known, leader = s.known, s.known.leader[0]
+    now = x / w
+    count = 0
+    for b in range(s.drawn.size):
+        rival = b != leader and known.told[b] > 0.0 and known.mean[b] > now and known.room[b] >= 0.0
+        s.drawn[b] = rival
+        s.seen[b, PULLS] = 0.0
+        s.seen[b, PAID] = 0.0
+        if rival:
+            s.seen[b, ALONE] = known.mean[b]
+            s.seen[b, ALIKE] = known.mean[b] - known.level[b] / known.told[b]
+            count += 1
+    if count == 0 or s.evidence.clock[variance.TOP] > 0 or s.clock[CHECK] > 0:
+        return
+    s.drawn[leader] = True
+    s.clock[SUSPECT] = leader
+    s.clock[SUSPECTED] = s.clock[NOW]
+    s.facts[WINDOW] = min(w, p.window)
+    s.facts[WINDOW_PAID] = now * s.facts[WINDOW]
+    s.clock[CHECKS] += 1
+    s.clock[CHECK] = p.check * (count + 1) + 1
+
+
+@kernel
+def _conclude(p, s, t, last):
+    """End the check if it is decided, or has to be: has all changed alike?"""
+    leader = s.clock[SUSPECT]
+    if s.seen[leader, PULLS] < p.least and not last:
+        return
+    n = s.facts[WINDOW] + s.seen[leader, PULLS]
+    total = s.facts[WINDOW_PAID] + s.seen[leader, PAID]
+    alone = np.log(s.facts[ALONES])
+    alike = np.log(s.facts[ALIKES])
+    neither = 0.0
+    for a in range(s.drawn.size):
+        m, x = s.seen[a, PULLS], s.seen[a, PAID]
+        if s.drawn[a] and a != leader and m > 0.0:
+            alone += _likelihood(m, x, s.seen[a, ALONE])
+            alike += _likelihood(m, x, s.seen[a, ALIKE] + total / n)
+            neither += lgamma(x + 1.0) + lgamma(m - x + 1.0) - lgamma(m + 2.0)  # all means are as likely
+    lead = alike - max(alone, neither)
+    if not last and -p.unlike < lead < p.alike:
+        return
+    s.clock[CHECK] = 0
+    s.clock[REFRESH] = t
+    leading.recall(s.known, leader, int(n), total * int(n) / n)
+    if lead >= (0.0 if last else p.alike):
+        s.facts[ALIKES] += 1.0
+        return
+    s.clock[CHANGES] += 1
+    leading.forget(p.leading, s.known, leader, t, n, total)
+    if alone >= neither:
+        s.facts[ALONES] += 1.0
+    for a in range(s.drawn.size):
+        if a != leader:
+            leading.fade(p.leading, s.known, a, t, p.memory)
+            if s.drawn[a]:
+                leading.add(p.leading, s.known, a, t, s.seen[a, PULLS], s.seen[a, PAID])
+                s.known.asked[a] = max(s.known.asked[a], s.known.told[a])
+            told = min(int(s.known.told[a]), int(2.0 * p.memory))
+            leading.recall(s.known, a, told, told * s.known.mean[a])
+    leading.follow(s.known)
+
+
+@inlined_kernel
+def _likelihood(m, x, mean):
+    mean = min(max(mean, 0.01), 0.99)
+    return x * np.log(mean) + (m - x) * np.log(1.0 - mean)
+
+
+@kernel
+def crowded(p, s):
+    """Whether the state must grow."""
+    return (s.clock[CROWDED] > 0) | (s.evidence.clock[variance.CROWDED] > 0)
+
+
+def grow(p, s):
+    """The same state with twice the room for what has run short of it."""
+    if s.evidence.clock[variance.CROWDED] > 0:
+        s = s._replace(evidence=variance.grow(s.evidence))
+    if s.clock[CROWDED] > 0:
+        s.clock[CROWDED] = 0
+        s = s._replace(restarts=np.concatenate([s.restarts, np.zeros_like(s.restarts)]))
+    return s
+
+
+def retire_arm(p, s, a):
+    """Drop the arm from every candidate set; its place stays."""
+    s.evidence.low[a] = NEVER
+    s.known.room[a] = -1.0
+    s.clock[CHECK] = 0
+    s.clock[REFRESH] = 0
+    return s
+
+
+def add_arm(p, s, fresh):
+    """An addition is a change by decree: the state of a new episode, with the memory of the restarts."""
+    fresh.evidence.low[:-1][s.evidence.low == NEVER] = NEVER
+    fresh.clock[[EPISODES, RESTARTS]] = s.clock[[EPISODES, RESTARTS]]
+    return fresh._replace(restarts=s.restarts)
+
+
+def restarts(p, s):
+    """The rounds in which an episode began because the one before had failed, hard and soft."""
+    return s.restarts[: s.clock[RESTARTS]]
+
+
+def inspect(p, s, origin, names):
+    """The stack of bases, a check on top of it if there is one, and who leads."""
+
+    def listed(mask):
+        return [names[a] for a in np.flatnonzero(mask)]
+
+    low = s.evidence.low
+    bases = [
+        {"start": origin + int(s.starts[i]), "length": int(s.lengths[i]), "candidates": listed(low <= i)}
+        for i in range(s.evidence.clock[variance.TOP] + 1)
+    ]
+    if s.clock[CHECK] > 0:
+        length = int(s.clock[NOW] - s.clock[SUSPECTED] + s.clock[CHECK])
+        bases.append({"start": origin + int(s.clock[SUSPECTED]), "length": length, "candidates": listed(s.drawn)})
+    return {
+        "episode": int(s.clock[EPISODES]),
+        "episode_start": origin + int(s.clock[START]),
+        "master": listed(low == 0),
+        "bases": bases,
+        "leader": names[int(s.known.leader[0])],
+    }

@@ -136,3 +136,44 @@ class NaiveVariance:
                     if start <= rounds[hit[-1]]:
                         dead.add(loser)
         self.round += 1
+
+
+class NaiveLeading:
+    """What the rewards of an arm show: every window that is to be looked at, from the list of its rewards."""
+
+    def __init__(self, change, promotion, lead):
+        self.change, self.promotion, self.lead = change, promotion, lead
+        self.recent, self.first = [], 0
+        self.told, self.total = 0, 0.0
+
+    def learn(self, y, t):
+        """Whether the latest window differs from the rest ("changed") or beats the leader, and its size and sum."""
+        self.recent.append(y)
+        self.told += 1
+        self.total += y
+        n = len(self.recent)
+        for j in range(n.bit_length()):
+            if n % 2**j == 0:
+                for w in ([1] if j == 0 else []) + [2 * 2**j, 3 * 2**j]:
+                    if n - w > self.first:
+                        x = sum(self.recent[n - w :])
+                        if self.differs(n, w, x, t):
+                            return "changed", w, x
+                        if self.beats(w, x):
+                            return "promoted", w, x
+        return None
+
+    def differs(self, n, w, x, t):
+        mean, rest = sum(self.recent) / n, sum(self.recent[: n - w])
+        statistic = w * kl(x / w, mean) + (n - w) * kl(rest / (n - w), mean)
+        return statistic > self.change * (math.log(3 * math.sqrt(t + 1)) + 1.5 * math.log(1 + n / w))
+
+    def beats(self, w, x):
+        higher = x / w > max(self.lead, self.total / self.told) and self.told > w
+        return higher and w * kl(x / w, self.lead) > self.promotion
+
+
+def kl(p, q):
+    """The divergence of Bernoulli laws."""
+    parts = [a * math.log(a / b) if b > 0 else math.inf for a, b in ((p, q), (1 - p, 1 - q)) if a > 0]
+    return sum(parts)

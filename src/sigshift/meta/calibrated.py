@@ -275,6 +275,8 @@ def _uniform(p, s, t, pick):
     for a in range(s.drawn.size):
         if s.drawn[a]:
             if place == 0:
+                if s.clock[CHECK] > 0 and s.evidence.low[a] > 0:
+                    _excursion(p, s, t)
                 s.known.asked[a] += 1.0
                 return a, 1.0 / count
             place -= 1
@@ -312,7 +314,7 @@ def _probe(p, s, t):
 
 @kernel
 def _excursion(p, s, t):
-    """An evicted arm is played by the index: count it, and begin anew if that happens too often."""
+    """An evicted arm is played outside of replays: count it, and begin anew if that happens too often."""
     s.clock[AWAY] += 1
     if s.clock[AWAY] > p.excursion * np.sqrt(s.drawn.size * (t - s.clock[START] + 1.0)):
         s.clock[SOFT] += 1

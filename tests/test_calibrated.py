@@ -183,28 +183,34 @@ def test_a_check_tells_a_drop_of_the_leader_from_one_of_all():
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.sampled_from([0.5, 4.0]), st.sampled_from([0, 2, 100]))
-def test_evicted_arms_are_played_within_the_budget(seed, arms, excursion, soft_restarts):
-    """In every run, whatever the rewards: outside of replays an evicted arm is played excursion sqrt(K age) times."""
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(2, 6),
+    st.sampled_from([0.5, 4.0]),
+    st.sampled_from([0, 2, 100]),
+    st.sampled_from([0.0, 1.0, 16.0]),
+)
+def test_exploitation_stays_in_its_budgets(seed, arms, excursion, soft_restarts, checks):
+    """In every run, whatever the rewards: excursions to evicted arms and checks in each episode, soft restarts."""
     random = np.random.default_rng(seed)
-    levers = {"level": 0.05, "floor": 0.01, "shortest": 4, "replay_rate": 0.3, "probes": 2.0}
-    policy = ss.policy(META, excursion=excursion, soft_restarts=soft_restarts, **levers)
+    levers = {"level": 0.05, "floor": 0.01, "shortest": 4, "replay_rate": 0.3, "probes": 2.0, "change": 0.3}
+    policy = ss.policy(META, excursion=excursion, soft_restarts=soft_restarts, checks=checks, **levers)
     play = Play(policy, arms, None, seed)
     play.bind()
     means = random.random((5, arms))
-    away, soft, episode = 0, 0, 0
+    away, drawn, soft, episode = 0, 0, 0, 0
     for t in range(1_500):
         play.enter(t)
         a, q = play.ask(play.params, play.state, t)
         clock = play.state.clock
         if clock[calibrated.EPISODES] != episode:
-            episode, away = int(clock[calibrated.EPISODES]), 0
+            episode, away, drawn = int(clock[calibrated.EPISODES]), 0, 0
         replay = q < 1.0 and clock[calibrated.CHECK] == 0
         away += not replay and play.state.evidence.low[a] > 0
         assert away <= excursion * math.sqrt(arms * (t - clock[calibrated.START] + 1)) + 1
         soft = max(soft, int(clock[calibrated.SOFT]))
-        if clock[calibrated.CHECK] > 0:
-            assert clock[calibrated.CHECK] <= play.params.check * (arms + 1)
+        drawn += clock[calibrated.CHECK] > 0
+        assert drawn <= checks * math.sqrt(arms * (t - clock[calibrated.START] + 1)) + play.params.check * (arms + 1)
         play.tell(play.params, play.state, t, a, float(random.random() < means[t // 300, a]), q)
     assert soft <= soft_restarts + 1 or clock[calibrated.CONFINED]
 

@@ -11,14 +11,15 @@ candidates are drawn uniformly, and the eviction test on every interval of every
 **Exploitation** (:mod:`sigshift.meta.leading`) plays in all other rounds: the arm of the largest kl index on its own
 rewards. What changes is noticed in three ways.
 *Probes*: in round t, sqrt((1 + c) K ln(t) / t) * probes / 2 of the rounds go to the arms but the leader, in turn;
-c counts the changes so far that mattered.
+c counts the changes so far that mattered, up to 100.
 *Promotion*: an arm whose latest rewards beat the leader's is tried.
 *Suspicion*: where the leader's own rewards drop below what others have paid, it is asked whether that matters. A check
-draws uniformly from the leader and those others, at most ``check`` times as often as there are arms in it, until
-likelihood decides between "only the leader has changed" (the others pay what they did), "all have changed alike" (they
-keep their distance to it) and "neither". If all have changed alike, nothing is forgotten: that is what makes it blind
-to changes that do not matter. Else the leader is known by the check alone and each other arm by at most ``memory``
-rewards, so that all are explored anew. What past checks found counts as evidence in the next one.
+draws uniformly from the leader and those others, at most ``check`` times as often as there are arms in it, and all
+checks of an episode no more than ``checks * sqrt(K age)`` times before the last one begins, until likelihood decides
+between "only the leader has changed" (the others pay what they did), "all have changed alike" (they keep their
+distance to it) and "neither". If all have changed alike, nothing is forgotten: that is what makes it blind to changes
+that do not matter. Else the leader is known by the check alone and each other arm by at most ``memory`` rewards, so
+that all are explored anew. What past checks found counts as evidence in the next one.
 
 **What binds the two.** An evicted arm is played outside of replays in at most ``excursion * sqrt(K age)`` rounds of an
 episode. When that is spent, the master set begins anew (a soft restart), but at most ``soft_restarts`` times until
@@ -46,7 +47,7 @@ GUARANTEE = "evictions and restarts as in META, at calibrated levels; regret: do
 
 # The entries of the clock.
 NOW, START, EPISODES, RESTARTS, CROWDED, REFRESH, PROBE, TURN = range(8)
-CHECK, SUSPECT, SUSPECTED, CHECKS, AWAY, SOFT, CONFINED, CHANGES, CLOCKS = range(8, 17)
+CHECK, SUSPECT, SUSPECTED, CHECKS, AWAY, SOFT, CONFINED, CHANGES, DRAWN, CLOCKS = range(8, 18)
 
 # What a check has seen of an arm, and what it should pay.
 PULLS, PAID, ALONE, ALIKE = range(4)
@@ -54,6 +55,7 @@ PULLS, PAID, ALONE, ALIKE = range(4)
 WINDOW, WINDOW_PAID, ALONES, ALIKES, FACTS = range(5)
 
 ROUNDS = 10**8
+MOST_CHANGES = 100  # that make probes more frequent
 LEAST_RATE = 1e-12
 
 
@@ -73,6 +75,7 @@ class Params(NamedTuple):
     unlike: float  # the logarithm of odds
     alike: float
     memory: float
+    checks: float
     excursion: float
     soft_restarts: int
 
@@ -110,6 +113,7 @@ def configure(
     odds: float = 30.0,
     benign_odds: float = 3.0,
     memory: float = 10.0,
+    checks: float = 16.0,
     excursion: float = 4.0,
     soft_restarts: int = 100,
 ) -> Params:
@@ -140,6 +144,7 @@ def configure(
         unlike=float(np.log(unlike)),
         alike=float(np.log(alike)),
         memory=real("memory", memory, "The rewards kept of an arm after a change that matters.", least=0.0),
+        checks=real("checks", checks, "The factor of the budget of checks.", least=0.0),
         excursion=real("excursion", excursion, "The factor of the budget of evicted arms.", least=0.0),
         soft_restarts=whole("soft_restarts", soft_restarts, 0, "0 means none."),
     )
@@ -203,6 +208,7 @@ def _begin_episode(p, s, t):
     s.clock[START] = t
     s.clock[EPISODES] += 1
     s.clock[AWAY] = 0
+    s.clock[DRAWN] = 0
     s.clock[CONFINED] = 0
     s.clock[REFRESH] = t
     variance.clear(s.evidence)
@@ -277,6 +283,7 @@ def _uniform(p, s, t, pick):
             if place == 0:
                 if s.clock[CHECK] > 0 and s.evidence.low[a] > 0:
                     _excursion(p, s, t)
+                s.clock[DRAWN] += s.clock[CHECK] > 0
                 s.known.asked[a] += 1.0
                 return a, 1.0 / count
             place -= 1
@@ -302,7 +309,7 @@ def _probe(p, s, t):
     if t < s.clock[PROBE] or p.probes <= 0.0:
         return -1
     arms = s.drawn.size
-    rate = 0.5 * p.probes * np.sqrt((1.0 + s.clock[CHANGES]) * arms * np.log(t + 2.0) / (t + 1.0))
+    rate = 0.5 * p.probes * np.sqrt((1.0 + min(s.clock[CHANGES], MOST_CHANGES)) * arms * np.log(t + 2.0) / (t + 1.0))
     s.clock[PROBE] = t + 1 + int(1.0 / max(rate, LEAST_RATE))
     for _ in range(arms):
         s.clock[TURN] = (s.clock[TURN] + 1) % arms
@@ -322,6 +329,7 @@ def _excursion(p, s, t):
             _restart(p, s, t)
         else:
             s.clock[CONFINED] = 1
+            s.clock[CHECK] = min(s.clock[CHECK], 1)
             s.clock[REFRESH] = t
 
 
@@ -415,7 +423,8 @@ def _suspect(p, s, w, x):
     s.facts[WINDOW] = min(w, p.window)
     s.facts[WINDOW_PAID] = now * s.facts[WINDOW]
     s.clock[CHECKS] += 1
-    s.clock[CHECK] = p.check * (count + 1) + 1
+    spent = s.clock[DRAWN] > p.checks * np.sqrt(s.drawn.size * (s.clock[NOW] - s.clock[START] + 1.0))
+    s.clock[CHECK] = 1 if spent else p.check * (count + 1) + 1
 
 
 @kernel

@@ -191,18 +191,21 @@ def test_a_check_tells_a_drop_of_the_leader_from_one_of_all():
     st.sampled_from([0.0, 1.0, 16.0]),
 )
 def test_exploitation_stays_in_its_budgets(seed, arms, excursion, soft_restarts, checks):
-    """In every run, whatever the rewards: excursions to evicted arms and checks in each episode, soft restarts."""
+    """In every run, whatever the rewards: excursions to evicted arms, checks, probes, soft restarts."""
     random = np.random.default_rng(seed)
     levers = {"level": 0.05, "floor": 0.01, "shortest": 4, "replay_rate": 0.3, "probes": 2.0, "change": 0.3}
     policy = ss.policy(META, excursion=excursion, soft_restarts=soft_restarts, checks=checks, **levers)
     play = Play(policy, arms, None, seed)
     play.bind()
     means = random.random((5, arms))
-    away, drawn, soft, episode = 0, 0, 0, 0
+    away, drawn, probed, soft, episode = 0, 0, 0, 0, 0
     for t in range(1_500):
         play.enter(t)
+        turn = int(play.state.clock[calibrated.TURN])
         a, q = play.ask(play.params, play.state, t)
         clock = play.state.clock
+        probed += clock[calibrated.TURN] != turn
+        assert probed <= 2.0 * math.sqrt((1 + calibrated.MOST_CHANGES) * arms * (t + 1) * math.log(t + 2)) + 1
         if clock[calibrated.EPISODES] != episode:
             episode, away, drawn = int(clock[calibrated.EPISODES]), 0, 0
         replay = q < 1.0 and clock[calibrated.CHECK] == 0

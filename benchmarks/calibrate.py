@@ -5,7 +5,7 @@ Run it with `scripts/bench calibrate` (a few minutes on one core). Three probabi
 - that an arm which is never worse than another is evicted within 10^5 rounds of uniform play among the candidates, all
   arms being alike (so that one of any number of arms that are best throughout has the worst of it);
 - that an arm of 10^5 rewards of one mean shows a change;
-- that an arm whose mean is less than the leader's is promoted, for each of its rewards.
+- that an arm whose mean is less than the leader's is promoted, for each of its rewards (in rounds from 10^5 on).
 
 Each is found for several values of its constant, with the upper end of an exact 95 % interval (Clopper and Pearson).
 """
@@ -26,7 +26,7 @@ ROUNDS = 100_000
 RUNS = 200
 EVICTION = {"arms": (2, 5, 10, 20), "means": (0.5, 0.9), "levels": (0.5, 0.75, 1.0)}
 CHANGE = {"means": (0.01, 0.1, 0.5, 0.9), "factors": (0.9, 1.1, 1.3)}
-PROMOTION = {"gaps": (0.05, 0.1, 0.3), "levels": (2.0, 2.5, 3.0)}
+PROMOTION = {"gaps": (0.05, 0.1, 0.3), "factors": (0.15, 0.2, 0.25)}
 SUBJECT = policy("meta", threshold="calibrated")
 
 
@@ -79,7 +79,7 @@ def promoted(p, s, key, mean, lead, rounds):
     s.paid[1] = lead
     for t in range(rounds):
         chance, _ = uniforms(key, t, 0, 0)
-        shown = leading.learn(p, s, 0, 1.0 if chance < mean else 0.0, t)
+        shown = leading.learn(p, s, 0, 1.0 if chance < mean else 0.0, ROUNDS + t)
         if shown == leading.PROMOTED:
             count += 1
             leading.forget(p, s, 0, t, s.found[0], s.found[1])
@@ -135,7 +135,7 @@ def main():
         for mean in CHANGE["means"]:
             found["change"].append(row(change(mean, factor, RUNS), RUNS, change=factor, mean=mean))
             print(found["change"][-1], flush=True)
-    for level in PROMOTION["levels"]:
+    for level in PROMOTION["factors"]:
         for gap in PROMOTION["gaps"]:
             total = RUNS * 1_000
             found["promotion"].append(row(promotion(gap, level, RUNS), total, promotion=level, gap=gap))

@@ -159,7 +159,7 @@ class NaiveLeading:
                         x = sum(self.recent[n - w :])
                         if self.differs(n, w, x, t):
                             return "changed", w, x
-                        if self.beats(w, x):
+                        if self.beats(w, x, t):
                             return "promoted", w, x
         return None
 
@@ -168,9 +168,9 @@ class NaiveLeading:
         statistic = w * kl(x / w, mean) + (n - w) * kl(rest / (n - w), mean)
         return statistic > self.change * (math.log(3 * math.sqrt(t + 1)) + 1.5 * math.log(1 + n / w))
 
-    def beats(self, w, x):
+    def beats(self, w, x, t):
         higher = x / w > max(self.lead, self.total / self.told) and self.told > w
-        return higher and w * kl(x / w, self.lead) > self.promotion
+        return higher and w * kl(x / w, self.lead) > self.promotion * math.log(t + 1)
 
 
 def kl(p, q):

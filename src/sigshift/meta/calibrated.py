@@ -56,6 +56,7 @@ WINDOW, WINDOW_PAID, ALONES, ALIKES, FACTS = range(5)
 
 ROUNDS = 10**8
 MOST_CHANGES = 100  # that make probes more frequent
+SURE = 20.0
 LEAST_RATE = 1e-12
 
 
@@ -107,7 +108,7 @@ def configure(
     rounds: int = ROUNDS,
     index: float = 0.7,
     change: float = 1.3,
-    promotion: float = 2.5,
+    promotion: float = 0.2,
     probes: float = 0.3,
     check: int = 20,
     odds: float = 30.0,
@@ -126,7 +127,9 @@ def configure(
     exploiting = leading.Params(
         lightness=real("index", index, "The factor of the index's logarithm; 0.7 is calibrated.", least=0.0),
         change=real("change", change, "The factor of the level of a change; 1e9 means none is seen.", above=0.0),
-        promotion=real("promotion", promotion, "The level of a promotion; 1e9 means there is none.", above=0.0),
+        promotion=real(
+            "promotion", promotion, "The factor of the level of a promotion; 1e9 means there is none.", above=0.0
+        ),
     )
     unlike = real("odds", odds, "The odds at which a change is taken for one that matters.", least=1.0)
     alike = real("benign_odds", benign_odds, "The odds at which it is taken for one that does not.", least=1.0)
@@ -468,10 +471,12 @@ def _conclude(p, s, t, last):
     leading.follow(s.known)
 
 
-@inlined_kernel
+@kernel
 def _likelihood(m, x, mean):
-    mean = min(max(mean, 0.01), 0.99)
-    return x * np.log(mean) + (m - x) * np.log(1.0 - mean)
+    """Beta-binomial: of m rewards of sum x, where the mean is known as well as from SURE rewards."""
+    b = SURE * min(max(mean, 0.02), 0.98)
+    c = SURE - b
+    return lgamma(x + b) + lgamma(m - x + c) - lgamma(m + SURE) - lgamma(b) - lgamma(c) + lgamma(SURE)
 
 
 @kernel

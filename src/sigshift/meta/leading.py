@@ -16,9 +16,9 @@ are a change, and the window is all that is recent from then on. There are two w
 *At what level* it is known: the mean over its rewards of what the leader paid recently in these rounds. So it can be
 said what it would pay now if all had changed alike: its mean, plus what the leader pays, less that level.
 
-An arm whose latest window is likely to beat the leader, ``w kl(new, leader) > promotion``, is known by this window
-alone from then on: its index is large, it is played, and if that was chance, a few rounds show it. This finds an arm
-that has risen unseen some four times sooner than a test for a change of its own mean.
+An arm whose latest window is likely to beat the leader, ``w kl(new, leader) > promotion * ln(t)``, is known by this
+window alone from then on: its index is large, it is played, and if that was chance, a few rounds show it. This finds
+an arm that has risen unseen some four times sooner than a test for a change of its own mean.
 """
 
 from typing import NamedTuple
@@ -192,7 +192,7 @@ def learn(p, s, a, y, t):
                 x = total - marks[(place - count) & 3]
                 if _changed(p, n, total, w, x, t):
                     shown = CHANGED
-                elif a != s.leader[0] and _beats(p, s, a, w, x, level):
+                elif a != s.leader[0] and _beats(p, s, a, w, x, level, t):
                     shown = PROMOTED
                 if shown != NOTHING:
                     s.found[0] = w
@@ -203,11 +203,11 @@ def learn(p, s, a, y, t):
 
 
 @inlined_kernel
-def _beats(p, s, a, w, x, level):
+def _beats(p, s, a, w, x, level, t):
     """Does the window promise more than the leader, and more than is known of the arm?"""
     if x <= w * level or x <= w * s.mean[a] or s.told[a] <= w:
         return False
-    return w * divergence(min(x / w, 1.0), level) > p.promotion
+    return w * divergence(min(x / w, 1.0), level) > p.promotion * np.log(t + 1.0)
 
 
 @kernel

@@ -151,6 +151,46 @@ def test_it_is_told_nothing():
     assert "horizon" not in ss.Bandit(META, arms=2, seed=1).inspect()
 
 
+def test_a_saved_bandit_goes_on_as_if_it_had_never_stopped(tmp_path):
+    """With late rewards, arms that come and go, and a change that starts checks."""
+    random = np.random.default_rng(5)
+    bandit = ss.Bandit(META, arms=["a", "b", "c"], seed=4)
+    late = []
+    for t in range(2_000):
+        if t == 1_000:
+            bandit.add_arm("d")
+        if t == 1_250:
+            bandit.retire_arm("a")
+        if t % 250 == 0:
+            bandit.save(tmp_path / "bandit.json")
+            twin = ss.Bandit.load(tmp_path / "bandit.json")
+            assert twin.inspect() == bandit.inspect()
+        choice = bandit.ask()
+        assert twin.ask() == choice
+        assert t < 1_250 or choice.arm != "a"
+        mean = {"a": 0.8, "b": 0.6, "c": 0.3, "d": 0.5}[choice.arm] - 0.5 * (choice.arm == "a" and t > 600)
+        late.append((choice.round, float(random.random() < mean)))
+        while len(late) > 3:
+            told = late.pop(int(random.integers(3)))
+            bandit.tell(*told)
+            twin.tell(*told)
+
+
+def test_a_master_set_that_is_retired_begins_anew():
+    bandit = ss.Bandit(ss.policy(META, replay_rate=1.0, level=0.05), arms=3, seed=1)
+    random = np.random.default_rng(1)
+    while len(bandit.inspect()["master"]) > 1:
+        choice = bandit.ask()
+        bandit.tell(choice, float(random.random() < (0.9 if choice.index == 1 else 0.1)))
+    (last,) = bandit.inspect()["master"]
+    bandit.retire_arm(last)
+    seen = bandit.inspect()
+    assert last not in seen["master"]
+    assert len(seen["master"]) == 2
+    assert seen["restarts"][-1] == seen["round"]
+    assert bandit.ask().index != last
+
+
 def moved(rows, horizon, runs, seed=0):
     """The states at the end of runs on equally long segments of these means."""
     starts = np.arange(len(rows)) * (horizon // len(rows))

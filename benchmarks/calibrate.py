@@ -1,11 +1,13 @@
 """The Monte Carlo that sets the constants of the calibrated META; its result is kept in calibration.json.
 
-Run it with `scripts/bench calibrate` (a few minutes on one core). Three probabilities in runs in which nothing changes:
+Run it with `scripts/bench calibrate` (a few minutes on one core). Three probabilities in runs in which nothing
+changes, and one in runs in which nothing that matters does:
 
 - that an arm which is never worse than another is evicted within 10^5 rounds of uniform play among the candidates, all
   arms being alike (so that one of any number of arms that are best throughout has the worst of it);
 - that an arm of 10^5 rewards of one mean shows a change;
-- that an arm whose mean is less than the leader's is promoted, for each of its rewards (in rounds from 10^5 on).
+- that an arm whose mean is less than the leader's is promoted, for each of its rewards (in rounds from 10^5 on);
+- that a run of 10^5 rounds, as META plays it, has a restart.
 
 Each is found for several values of its constant, with the upper end of an exact 95 % interval (Clopper and Pearson).
 """
@@ -15,10 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
+from sigshift.environments import env
 from sigshift.kernel import kernel
 from sigshift.meta import leading, variance
 from sigshift.policy import policy
 from sigshift.rng import derive, uniforms
+from sigshift.simulation import simulate
 
 SEED = 7
 RESULT = Path(__file__).with_name("calibration.json")
@@ -27,6 +31,7 @@ RUNS = 200
 EVICTION = {"arms": (2, 5, 10, 20), "means": (0.5, 0.9), "levels": (0.5, 0.75, 1.0)}
 CHANGE = {"means": (0.01, 0.1, 0.5, 0.9), "factors": (0.9, 1.1, 1.3)}
 PROMOTION = {"gaps": (0.05, 0.1, 0.3), "factors": (0.15, 0.2, 0.25)}
+RESTART = ("suite-stat10", "season", "suite-benign-joint", "suite-benign-losers", "suite-blips")
 SUBJECT = policy("meta", threshold="calibrated")
 
 
@@ -115,6 +120,12 @@ def promotion(gap, level, runs, rounds=1_000, seed=SEED):
     return sum(promoted(params, leading.init(2), derive(seed, 102, run), 0.5, 0.5 + gap, rounds) for run in range(runs))
 
 
+def restart(name, runs, rounds=ROUNDS, seed=SEED):
+    """In how many runs on this problem, on which nothing that matters changes, there is a restart."""
+    runs = simulate(SUBJECT, env(name, horizon=rounds), runs=runs, seed=seed, jobs=1)
+    return int((runs.restarts[SUBJECT.label] > 0).sum())
+
+
 def row(count, total, **setting):
     """A share with the upper end of its exact interval."""
     from scipy import stats
@@ -124,7 +135,7 @@ def row(count, total, **setting):
 
 
 def main():
-    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "change": [], "promotion": []}
+    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "change": [], "promotion": [], "restart": []}
     for level in EVICTION["levels"]:
         for arms in EVICTION["arms"]:
             for mean in EVICTION["means"]:
@@ -140,6 +151,9 @@ def main():
             total = RUNS * 1_000
             found["promotion"].append(row(promotion(gap, level, RUNS), total, promotion=level, gap=gap))
             print(found["promotion"][-1], flush=True)
+    for name in RESTART:
+        found["restart"].append(row(restart(name, RUNS), RUNS, environment=name))
+        print(found["restart"][-1], flush=True)
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

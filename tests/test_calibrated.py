@@ -293,6 +293,9 @@ def test_the_default_constants_are_those_that_were_calibrated():
     assert {row["arms"] for row in chosen} == {2, 5, 10, 20}
     assert max(row["share"] for row in chosen) <= 0.05
     assert any(row["share"] > 0.05 for row in found["eviction"] if row["level"] == 0.75)
+    assert {row["environment"]: row["share"] for row in found["restart"] if row["share"] > 0.05}.keys() <= {
+        "suite-benign-joint"
+    }
     assert {row["change"] for row in found["change"]} >= {params.leading.change}
     assert {row["promotion"] for row in found["promotion"]} >= {params.leading.promotion}
 

@@ -333,7 +333,17 @@ def _excursion(p, s, t):
         else:
             s.clock[CONFINED] = 1
             s.clock[CHECK] = min(s.clock[CHECK], 1)
-            s.clock[REFRESH] = t
+            _confine(s)
+
+
+@kernel
+def _confine(s):
+    """Once its budget is spent, exploitation plays no evicted arm."""
+    if s.clock[CONFINED] > 0:
+        s.clock[REFRESH] = s.clock[NOW] + 1
+        for a in range(s.drawn.size):
+            if s.evidence.low[a] > 0:
+                s.known.room[a] = -1.0
 
 
 @inlined_kernel
@@ -359,7 +369,7 @@ def _weigh(p, s, t, a, y, count):
     s.centre[1] = min(s.centre[1] + 1.0, 200.0)
     s.centre[0] += (y - s.centre[0]) / s.centre[1]
     if died:
-        s.clock[REFRESH] = s.clock[NOW]
+        _confine(s)
         if _any_left(s):
             return
         for b in range(s.drawn.size):
@@ -418,7 +428,7 @@ def _suspect(p, s, w, x):
             s.seen[b, ALONE] = known.mean[b]
             s.seen[b, ALIKE] = known.mean[b] - known.level[b] / known.told[b]
             count += 1
-    if count == 0 or s.evidence.clock[variance.TOP] > 0 or s.clock[CHECK] > 0:
+    if count == 0 or known.room[leader] < 0.0 or s.evidence.clock[variance.TOP] > 0 or s.clock[CHECK] > 0:
         return
     s.drawn[leader] = True
     s.clock[SUSPECT] = leader

@@ -137,12 +137,12 @@ class Policy:
         said = dict(self.params).get("horizon", told)
         return None if said == "unknown" else said
 
-    def caution(self, arms: int, horizon: int | None) -> None:
+    def caution(self, arms: int, horizon: int | None, environment: Any = None) -> None:
         """Warn of what this policy cannot do in such a run, if it says so."""
         say = getattr(self.module, "caution", None)
         if say is not None:
             planned = self.horizon(horizon) or UNPLANNED
-            text = say(self.configure(arms, planned), arms, planned)
+            text = say(self.configure(arms, planned, environment), arms, planned)
             if text:
                 warnings.warn(Caution(text), stacklevel=3)
 

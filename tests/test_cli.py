@@ -123,6 +123,8 @@ def test_every_example_runs(folder, monkeypatch, capsys, example):
         (["check", "ucb11"], "Did you mean 'ucb1'"),
         (["check", "no.py"], "existing file"),
         (["bench", "--policies", "ucb1", "ucb1"], "distinct"),
+        (["bench", "--policies", "sw_ucb(changes=truth)"], "policy must be told numbers here"),
+        (["check", "sw_ucb(window=0)"], "window must be a whole number of at least 1"),
         (["bench", "--arms", "1"], "arms must be a whole number of at least 2"),
         (["bench", "--horizon", "0"], "horizon"),
         (["phases"], "required: FILE"),
@@ -239,13 +241,28 @@ def test_output_fits_the_terminal(folder, monkeypatch, capsys, width):
         assert max(map(len, capsys.readouterr().out.splitlines())) <= width
 
 
+TOLD = {"uniform": "nothing", "ucb1": "nothing", "sw_ucb(window=9)": "horizon"}
+
+
 def test_bench_as_json(capsys):
-    call = ["bench", "--policies", "uniform", "ucb1", "--horizon", "1e4", "--arms", "3", "--runs", "1"]
+    call = [
+        "bench",
+        "--policies",
+        "uniform",
+        "ucb1",
+        "sw_ucb(window=9)",
+        "--horizon",
+        "1e4",
+        "--arms",
+        "3",
+        "--runs",
+        "1",
+    ]
     for flag in (["--json"], ["--output", "json"]):
         assert cli.main([*call, *flag]) == 0
         told = json.loads(capsys.readouterr().out)
         assert (told["horizon"], told["arms"], told["runs"]) == (10_000, 3, 1)
-        assert {row["policy"]: row["told"] for row in told["policies"]} == {"uniform": "nothing", "ucb1": "nothing"}
+        assert {row["policy"]: row["told"] for row in told["policies"]} == TOLD
         assert all(row["ns_per_round"] > 0 for row in told["policies"])
         assert {row["policy"]: row["over_ucb1"] for row in told["policies"]}["ucb1"] == 1.0
         assert told["load"] >= 0.0 < told["cores"]

@@ -125,6 +125,48 @@ def test_a_detector_of_ones_own(tmp_path):
     assert (runs.regret(ours) == runs.regret(own)).all()
 
 
+DETECTOR = """
+from typing import NamedTuple
+import numpy as np
+from sigshift.kernel import kernel
+class Params(NamedTuple):
+    limit: float = 0.5
+class State(NamedTuple):
+    told: np.ndarray
+def init(p, arms):
+    return State(np.zeros(arms))
+@kernel
+def observe(p, s, a, y):
+    return y > p.limit
+@kernel
+def clear(p, s, a):
+    s.told[a] = 0.0
+"""
+
+
+def test_a_label_has_the_name_of_a_part_s_file_alone(tmp_path):
+    (tmp_path / "watch.py").write_text(DETECTOR)
+    made = ss.policy("detect", detector=tmp_path / "watch.py", detector_limit=0.2)
+    assert made.label == "detect(detector='watch.py', detector_limit=0.2)"
+    assert ss.policy("detect", **dict(made.params)) == made
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "message"),
+    [
+        ("def clear", "def cleer", "^detector file must define .*It lacks clear; docs/policies/detectors.md has one"),
+        ("float = 0.5", "float", "^parameter 'limit' must have a default, but it has none"),
+        ("def init", "def configure(arms, size):\n    return Params()\ndef init", "^parameter .detector_size. must"),
+        ("def init", "def configure(arms):\n    return 1 / 0\ndef init", "^configure of detect must return Params"),
+        ("def init", "def init(", "^detector file .* is not valid Python"),
+    ],
+)
+def test_a_wrong_detector_of_ones_own_is_refused(tmp_path, was, becomes, message):
+    (tmp_path / "watch.py").write_text(DETECTOR.replace(was, becomes, 1))
+    with pytest.raises(InvalidInput, match=message):
+        ss.policy("detect", detector=str(tmp_path / "watch.py"))
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -141,7 +183,9 @@ def test_a_detector_of_ones_own(tmp_path):
         ({"base": 3}, "base must be a name, or the path of a .py file, but got 3"),
         ({"detector": None}, "detector must be a name, or the path of a .py file, but got None"),
         ({"base_delta": 0.1}, "parameter 'base_delta' of detect is unknown"),
-        ({"detector_delta": 2.0}, "delta must be a finite number > 0 and < 1"),
+        ({"detector_delta": 2.0}, "^detector_delta must be a finite number > 0 and < 1"),
+        ({"base": "detect", "exploration": "none", "base_base_c": -1}, "^base_base_c must be a finite number >= 0"),
+        ({"rate": 1.5}, "rate must be a finite number > 0 and <= 1"),
     ],
 )
 def test_wrong_parameters_are_refused_at_once(params, message):

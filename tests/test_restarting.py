@@ -53,6 +53,19 @@ def test_it_is_refused_online():
         ss.Bandit("restarting", arms=3)
 
 
+@pytest.mark.parametrize("at", PLACES)
+def test_rested_arms_have_no_round_to_restart_in(at):
+    with pytest.raises(InvalidInput, match=r"environment must have means that depend on the round.*rotting"):
+        ss.simulate(ss.policy("restarting", at=at), ss.env("rotting", horizon=100), runs=1, progress=False)
+
+
+def test_it_says_where_it_forgets_too_often_to_learn():
+    season = ss.env("season", horizon=1_000)
+    with pytest.warns(ss.Caution, match="restarting starts over in 989 of 1,000 rounds"):
+        ss.simulate("restarting", season, runs=1, progress=False)
+    ss.simulate(ss.policy("restarting", at="switches"), season, runs=1, progress=False)  # a warning is an error here
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from sigshift import __version__
-from sigshift.checks import Caution, InvalidInput, whole
+from sigshift.checks import Caution, InvalidInput, refuse, whole
 
 if TYPE_CHECKING:
     from sigshift.analysis.phases import Phases
@@ -193,8 +193,11 @@ def _add_new(commands: Any) -> None:
 def _add_check(commands: Any) -> None:
     about = "run the tests that every policy must pass"
     more = "They are the ones that the built-in policies pass: exact, seeded, compiled like them."
-    made = _command(commands, "check", _check, about, more, "sigshift check ucb1", "sigshift check mine.py")
-    made.add_argument("policy", metavar="PATH_OR_NAME", help="a policy's file or name")
+    made = _command(commands, "check", _check, about, more, "sigshift check mine.py", _CHECK_ONE)
+    made.add_argument("policy", metavar="PATH_OR_NAME", help="a policy's file or name, or 'name(parameter=value)'")
+
+
+_CHECK_ONE = "sigshift check \"detect(detector='adwin')\""
 
 
 def _add_bench(commands: Any) -> None:
@@ -206,6 +209,8 @@ def _add_bench(commands: Any) -> None:
     _add_bench_speed(kinds)
     _add_bench_regret(kinds)
 
+
+_POLICIES = "names, files or 'name(parameter=value)' (all built-in ones)"
 
 _SPEED = (
     "On one core, the whole loop: choice, reward, update, exact regret; compiling is not counted. The policies take "
@@ -220,7 +225,7 @@ def _add_bench_speed(kinds: Any) -> None:
 
 
 def _speed_options(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--policies", metavar="POLICY", nargs="+", help="names or files (all built-in ones)")
+    made.add_argument("--policies", metavar="POLICY", nargs="+", help=_POLICIES)
     made.add_argument("--horizon", metavar="T", type=_count, default=20_000, help="rounds (%(default)s)")
     made.add_argument("--arms", metavar="K", type=_count, default=10, help="arms (%(default)s)")
     made.add_argument(
@@ -243,7 +248,7 @@ def _add_bench_regret(kinds: Any) -> None:
         "sigshift bench regret --policies ucb1 'exp3s(switches=truth)' --envs pb1 --horizons 2e4 --json",
     )
     made = _command(kinds, "regret", _bench_regret, about, more, *examples)
-    made.add_argument("--policies", metavar="POLICY", nargs="+", help="names or files (all built-in ones)")
+    made.add_argument("--policies", metavar="POLICY", nargs="+", help=_POLICIES)
     made.add_argument("--envs", metavar="ENV", nargs="+", help="environments of the suite (all 21)")
     made.add_argument("--horizons", metavar="T", type=_count, nargs="+", help="rounds (2e4 1e5 1e6)")
     made.add_argument(
@@ -356,10 +361,20 @@ def _check(options: Any) -> None:
     from sigshift.testing import PolicyFault, check_policy
 
     try:
-        check_policy(options.policy)
+        check_policy(_policy(options.policy))
     except PolicyFault as fault:
         raise InvalidInput(str(fault)) from fault
     print(f"{options.policy}: passes all tests of a policy.")
+
+
+def _policy(text: str) -> Any:
+    """A policy by its name or file, perhaps with parameters: ``sw_ucb(window=500)``."""
+    from sigshift.study.spec import entrant
+
+    made = entrant(text)
+    if made.truths:
+        raise refuse("policy", "must be told numbers here", text, "Only `sigshift bench regret` knows a truth.")
+    return made.policy
 
 
 def _bench_speed(options: Any) -> None:
@@ -368,7 +383,7 @@ def _bench_speed(options: Any) -> None:
     from sigshift.simulation import distinct_policies, simulate
 
     arms = whole("arms", options.arms, 2, "Regret needs an arm to compare with.", MOST_ARMS)
-    wanted = distinct_policies(options.policies or names())
+    wanted = distinct_policies([_policy(name) for name in options.policies or names()])
     yardstick = policy("ucb1")
     chosen = wanted if yardstick in wanted else [yardstick, *wanted]
     means = [[0.3 + 0.4 * (arms - 1 - arm) / max(arms - 1, 1) for arm in range(arms)]]

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sigshift.checks import refuse
+from sigshift.checks import InvalidInput, refuse
 from sigshift.compile import dependencies, load_text
 
 GIVEN = ("arms", "horizon", "environment")
@@ -60,6 +60,12 @@ def parameters(module: ModuleType) -> dict[str, Any]:
 
 def configured(module: ModuleType, known: Mapping[str, Any], params: Mapping[str, Any]) -> Any:
     """The ``Params`` of a policy or part, from what is known of the problem and from what the user says."""
+    bare = [name for name in _bare(module) if name not in GIVEN]
+    if bare:
+        raise InvalidInput(
+            f"parameter {bare[0]!r} must have a default, but it has none: only arms, horizon and environment are told "
+            "to a policy or its part. Write one in configure, or in Params."
+        )
     if not hasattr(module, "configure"):
         defaults = module.Params()
         return defaults._replace(**{key: type(getattr(defaults, key))(value) for key, value in params.items()})
@@ -68,6 +74,13 @@ def configured(module: ModuleType, known: Mapping[str, Any], params: Mapping[str
         raise refuse("base", rule, _stem(module), "Play it by itself, as the oracle that it is.")
     asked = {key: known[key] for key in parameters(module) if key in known}
     return module.configure(**asked, **params)
+
+
+def _bare(module: ModuleType) -> list[str]:
+    """The parameters of a policy or part that have no default."""
+    if not hasattr(module, "configure"):
+        return [name for name in module.Params._fields if name not in parameters(module)]
+    return [name for name, default in parameters(module).items() if default is inspect.Parameter.empty]
 
 
 def options_of(part: str, options: Mapping[str, Any]) -> dict[str, Any]:

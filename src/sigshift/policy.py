@@ -79,7 +79,7 @@ class Policy:
     @property
     def label(self) -> str:
         """A short name that tells two tunings of one algorithm apart."""
-        inside = ", ".join(f"{key}={value!r}" for key, value in self.params)
+        inside = ", ".join(f"{key}={_shown(value)!r}" for key, value in self.params)
         return f"{self.stem}({inside})" if inside else self.stem
 
     @property
@@ -122,19 +122,29 @@ class Policy:
         """What the kernels read, for so many arms and rounds."""
         without = {"horizon", *getattr(self.module, "PARTS", ())}
         params = {key: value for key, value in self.params if key not in without}
-        return configured(self.module, {"arms": arms, "horizon": horizon, "environment": environment}, params)
+        try:
+            return configured(self.module, {"arms": arms, "horizon": horizon, "environment": environment}, params)
+        except InvalidInput as error:
+            raise InvalidInput(_as_said(str(error), params)) from error
+        except Exception as error:
+            if not self.files:
+                raise
+            raise InvalidInput(
+                f"configure of {self.stem} must return Params, but it raised {type(error).__name__}: {error}. Mend it "
+                "in your file, or pass other parameters."
+            ) from error
 
     def horizon(self, told: int | None) -> int | None:
         """The horizon this policy plans for when the caller knows ``told``; None stands for doubling."""
         said = dict(self.params).get("horizon", told)
         return None if said == "unknown" else said
 
-    def caution(self, arms: int, horizon: int | None) -> None:
+    def caution(self, arms: int, horizon: int | None, environment: Any = None) -> None:
         """Warn of what this policy cannot do in such a run, if it says so."""
         say = getattr(self.module, "caution", None)
         if say is not None:
             planned = self.horizon(horizon) or UNPLANNED
-            text = say(self.configure(arms, planned), arms, planned)
+            text = say(self.configure(arms, planned, environment), arms, planned)
             if text:
                 warnings.warn(Caution(text), stacklevel=3)
 
@@ -169,7 +179,7 @@ def policy(name: Any, **params: Any) -> Policy:
         return policy(name.module if name.name.startswith("<") else name.name, **{**dict(name.params), **params})
     if isinstance(name, str | Path):
         name = _resolved(str(name))
-        params = {key: _resolved(value) if str(value).endswith(".py") else value for key, value in params.items()}
+        params = {key: _resolved(str(value)) if str(value).endswith(".py") else value for key, value in params.items()}
         made = Policy(name, _checked(name, _assembled(name, params), params))
     else:
         module = _from_object(name)
@@ -254,7 +264,7 @@ def _assembled(name: str, params: Mapping[str, Any]) -> ModuleType:
 def detector(name: Any) -> ModuleType:
     """The module of a built-in detector or of a user's file."""
     if str(name).endswith(".py"):
-        return _load(str(name), DETECTOR_PARTS)
+        return _load(str(name), "detector", DETECTOR_PARTS)
     choice("detector", name, detectors())
     return importlib.import_module(f"sigshift.detectors.{name}")
 
@@ -287,6 +297,18 @@ def knowledge(module: ModuleType) -> dict[str, bool]:
             if f"{part}_{name}" in parameters(module):
                 found[f"{part}_{name}"] = optional
     return found
+
+
+def _as_said(refusal: str, params: Mapping[str, Any]) -> str:
+    """A part refuses ``limit``; the user has said ``detector_limit``, and is to read that."""
+    word, _, rest = refusal.partition(" ")
+    said = [name for name in params if name.endswith(f"_{word}")]
+    return f"{said[0]} {rest}" if len(said) == 1 and word not in params else refusal
+
+
+def _shown(value: Any) -> Any:
+    """A value for a label: of a file its name alone."""
+    return Path(value).name if str(value).endswith(".py") else value
 
 
 def _checked(name: str, module: ModuleType, params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
@@ -346,20 +368,22 @@ def _from_object(thing: Any) -> ModuleType:
     return module
 
 
-def _load(path: str, parts: tuple[str, ...] = POLICY_PARTS) -> ModuleType:
+def _load(path: str, kind: str = "policy", parts: tuple[str, ...] = POLICY_PARTS) -> ModuleType:
     """The module of a user's file, under a name that holds its place and contents."""
     from sigshift.compile import dependencies, fingerprint, load_file
 
     file = Path(path)
+    cure = {
+        "policy": "`sigshift new policy mine.py` writes a start.",
+        "detector": "docs/policies/detectors.md has one to start from.",
+    }[kind]
     if not file.is_file():
-        raise refuse(
-            "policy", "must be the path of an existing file", path, "`sigshift new policy mine.py` writes a start."
-        )
+        raise refuse(kind, "must be the path of an existing file", path, cure)
     folder = str(file.parent)
     try:
         files = dependencies(file, file.parent)
     except SyntaxError as error:
-        raise InvalidInput(f"policy file {path} is not valid Python: {error}. Mend that line.") from None
+        raise InvalidInput(f"{kind} file {path} is not valid Python: {error}. Mend that line.") from None
     place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
     stem = re.sub(r"\W", "_", file.stem)  # the loop imports it by this name
     name = f"sigshift_user_{stem}_{place}_{fingerprint(files)}"
@@ -369,16 +393,11 @@ def _load(path: str, parts: tuple[str, ...] = POLICY_PARTS) -> ModuleType:
     try:
         module = load_file(name, file)
     except Exception as error:
-        raise InvalidInput(f"policy file {path} cannot be loaded: {type(error).__name__}: {error}.") from error
+        raise InvalidInput(f"{kind} file {path} cannot be loaded: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.remove(folder)
     missing = [part for part in parts if not hasattr(module, part)]
     if missing:
         del sys.modules[name]
-        raise refuse(
-            "policy file",
-            f"must define {', '.join(parts)}",
-            path,
-            f"It lacks {', '.join(missing)}; `sigshift new policy mine.py` writes a start.",
-        )
+        raise refuse(f"{kind} file", f"must define {', '.join(parts)}", path, f"It lacks {', '.join(missing)}; {cure}")
     return module

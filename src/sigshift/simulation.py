@@ -234,7 +234,7 @@ def simulate(
             nanoseconds[made.label][run] = took / env.horizon
 
         for made in chosen:
-            made.caution(env.arms, env.horizon)
+            made.caution(env.arms, env.horizon, env)
             warm(made, env)
         all_of([(task, made, run) for run in range(runs) for made in chosen], jobs, stop)
     return Runs(

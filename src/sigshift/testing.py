@@ -477,7 +477,7 @@ def _blamed(case: _Case, rule: Callable[[_Case], None]) -> Iterator[None]:
             raise case.fault("compile", f"numba says: {' '.join(lines)[:600]}", cure) from error
         cure = "Play it with NUMBA_DISABLE_JIT=1 in a debugger."
         seen = f"{type(error).__name__}: {text}"
-        raise case.fault(f"keep the rule: {purpose}", f"it raised {seen}", cure) from error
+        raise case.fault(f"keep the rule: {purpose.rstrip('.')}", f"it raised {seen}", cure) from error
 
 
 def _policy(given: Any) -> Policy:

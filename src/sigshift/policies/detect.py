@@ -109,6 +109,8 @@ def configure(
         log = np.log(max(horizon, 2))
         usual = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * log / horizon)))
         rate = 1.0 if fixed else usual
+    most = np.inf if fixed else 1.0
+    rate = real("rate", rate, "The share of rounds that are forced; None is the papers' choice.", above=0.0, most=most)
     known = {"arms": arms, "horizon": horizon}
     test = options_of("detector", options)
     if changes is not None and "changes" in parameters(detector):
@@ -117,7 +119,7 @@ def configure(
         base=configured(base, known, options_of("base", options)),
         detector=configured(detector, known, test),
         exploration=EXPLORATIONS.index(exploration),
-        rate=real("rate", rate, "The share of rounds that are forced; None is the papers' choice.", above=0.0),
+        rate=rate,
         growing=growing,
         everything=restart == "global",
         every=whole("every", every, 1, "Let alarms count in every so many rounds; 1 is exact."),

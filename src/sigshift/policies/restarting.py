@@ -12,6 +12,9 @@ best arm costs more than it brings, and that is what the other two are there to 
 
 The base's clock begins at 0 after each restart, and with the same horizon, that of the run. A reward whose decision
 was before the last restart counts for nothing. A base that draws at random has new draws after each restart.
+
+Where means change in nearly every round "changes" forgets before it knows anything: ``ss.simulate`` says so. Where they
+change with the pulls of an arm a change has no round, and it is refused.
 """
 
 import functools
@@ -20,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sigshift.checks import choice
+from sigshift.checks import choice, refuse
 from sigshift.compose import configured, options_of
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.policies import kl_ucb as base  # part base
@@ -35,6 +38,7 @@ FIXED_ARMS = True
 PLACES = ("changes", "switches", "significant")
 START, COUNT = 0, 1
 RENEWED = 7  # the stream of the draws that begin a stretch: no base has so many
+CROWDED = 10  # with a restart in so many rounds nothing is learnt in between
 NEVER = np.iinfo(np.int64).max
 
 
@@ -54,8 +58,23 @@ class State(NamedTuple):
 def configure(arms: int, horizon: int, environment: Any, *, at: str = "changes", **options: Any) -> Params:
     choice("at", at, PLACES)
     known = {"arms": arms, "horizon": horizon, "environment": environment}
+    if environment.clock == "pulls":
+        rule = "must have means that depend on the round, for a change to have one"
+        cure = "A rested environment's depend on the pulls of each arm: play a policy that need not be told."
+        raise refuse("environment", rule, environment.name, cure)
     of_base = configured(base, known, options_of("base", options))
     return Params(of_base, rounds_of(environment, at))
+
+
+def caution(p, arms, horizon):
+    """What to tell somebody who is about to run it."""
+    restarts = p.rounds.size - 1
+    if restarts * CROWDED < horizon:
+        return ""
+    return (
+        f"restarting starts over in {restarts:,} of {horizon:,} rounds, and knows nothing of the arms in between: its "
+        "regret is that of the arms that its base tries first. Pass at='significant', or play oracle."
+    )
 
 
 @functools.lru_cache(maxsize=6)

@@ -1,4 +1,4 @@
-"""The Monte Carlo that sets the constants of the calibrated META; its result is kept in calibration.json.
+"""The Monte Carlo that sets the constants of the calibrated META and of auto; its result is kept in calibration.json.
 
 Run it with `scripts/bench calibrate` (a few minutes on one core). Three probabilities in runs in which nothing
 changes, and one in runs in which nothing that matters does:
@@ -9,6 +9,9 @@ changes, and one in runs in which nothing that matters does:
 - that an arm whose mean is less than the leader's is promoted, for each of its rewards (in rounds from 10^5 on);
 - that a run of 10^5 rounds, as META plays it, has a restart.
 
+Two more are those of ``auto``: that its detector gives an alarm within 10^5 rewards of one mean, the first of which come in
+round 10^4, and that a probe of an arm that has not risen is accepted.
+
 Each is found for several values of its constant, with the upper end of an exact 95 % interval (Clopper and Pearson).
 """
 
@@ -17,9 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sigshift.detectors import hull
 from sigshift.environments import env
 from sigshift.kernel import kernel
 from sigshift.meta import leading, variance
+from sigshift.policies import auto
 from sigshift.policy import policy
 from sigshift.rng import derive, uniforms
 from sigshift.simulation import simulate
@@ -32,6 +37,9 @@ EVICTION = {"arms": (2, 5, 10, 20), "means": (0.5, 0.9), "levels": (0.5, 0.75, 1
 CHANGE = {"means": (0.01, 0.1, 0.5, 0.9), "factors": (0.9, 1.1, 1.3)}
 PROMOTION = {"gaps": (0.05, 0.1, 0.3), "factors": (0.15, 0.2, 0.25)}
 RESTART = ("suite-stat10", "season", "suite-benign-joint", "suite-benign-losers", "suite-blips")
+ALARM = {"means": (0.05, 0.5, 0.9), "levels": (0.6, 0.8, 1.0)}
+RISE = {"gaps": (0.02, 0.1, 0.3), "accepts": (4.0, 7.0)}
+PROBES = 1_000_000
 SUBJECT = policy("meta", threshold="calibrated")
 
 
@@ -134,8 +142,47 @@ def row(count, total, **setting):
     return {**setting, "count": count, "of": total, "share": round(count / total, 5), "upper": round(upper, 5)}
 
 
+@kernel
+def alarmed(level, detector, key, mean, first, rounds):
+    """Whether auto's detector gives an alarm for an arm of one mean; -1 if its room is spent."""
+    for t in range(rounds):
+        chance, _ = uniforms(key, t, 0, 0)
+        if auto.watched(level, detector, 0, 1.0 if chance < mean else 0.0, float(first + t)):
+            return 1
+        if detector.short[0]:
+            return -1
+    return 0
+
+
+def alarm(mean, level, runs, rounds=ROUNDS, seed=SEED):
+    """In how many runs an arm of one mean gives auto an alarm."""
+    count = 0
+    for run in range(runs):
+        state = hull.init(None, 1)._replace(points=np.zeros((1, 2, 4096, 3)))
+        found = alarmed(level, state, derive(seed, 103, run), mean, 10_000, rounds)
+        assert found >= 0
+        count += found
+    return count
+
+
+def rise(gap, accept, probes, seed=SEED):
+    """How many of so many probes by auto of an arm of mean .5 are accepted, with the best arm better by ``gap``."""
+    p = policy("auto", accept=accept).configure(2, ROUNDS)
+    best = 0.5 + gap
+    new = best + p.ahead * (1.0 - best)
+    steps = np.log([(1.0 - new) / 0.5, new / 0.5])
+    draw = np.random.default_rng(seed)
+    ratio, alive, accepted = np.zeros(probes), np.ones(probes, np.bool_), 0
+    for _ in range(p.longest):
+        ratio[alive] += steps[(draw.random(alive.sum()) < 0.5).astype(int)]
+        accepted += int((alive & (ratio >= p.accept)).sum())
+        alive &= (ratio < p.accept) & (ratio > -p.drop)
+    return accepted
+
+
 def main():
     found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "change": [], "promotion": [], "restart": []}
+    found |= {"alarm": [], "rise": []}
     for level in EVICTION["levels"]:
         for arms in EVICTION["arms"]:
             for mean in EVICTION["means"]:
@@ -154,6 +201,14 @@ def main():
     for name in RESTART:
         found["restart"].append(row(restart(name, RUNS), RUNS, environment=name))
         print(found["restart"][-1], flush=True)
+    for level in ALARM["levels"]:
+        for mean in ALARM["means"]:
+            found["alarm"].append(row(alarm(mean, level, RUNS), RUNS, level=level, mean=mean))
+            print(found["alarm"][-1], flush=True)
+    for accept in RISE["accepts"]:
+        for gap in RISE["gaps"]:
+            found["rise"].append(row(rise(gap, accept, PROBES), PROBES, accept=accept, gap=gap))
+            print(found["rise"][-1], flush=True)
     RESULT.write_text(json.dumps(found, indent=1) + "\n")
 
 

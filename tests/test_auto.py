@@ -1,5 +1,9 @@
 """The default policy: its twin under every kind of pressure, what it must not do, and the bars of regret."""
 
+import importlib.util
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -230,3 +234,36 @@ def test_worst_cases_keep_to_the_shape_of_the_bound(problem, power):
         for rounds in (10**5, 10**6)
     )
     assert long / short <= 1.5 * 10**power
+
+
+# Calibration
+
+
+def calibration():
+    path = Path(__file__).parent.parent / "benchmarks" / "calibrate.py"
+    spec = importlib.util.spec_from_file_location("calibrate", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, json.loads(module.RESULT.read_text())
+
+
+def test_the_constants_are_those_that_were_calibrated():
+    """By the stored Monte Carlo a memory of 10^5 rewards gives a false alarm in at most 5 % of runs, a probe in 10^-3."""
+    _, found = calibration()
+    p = policy("auto").configure(2, 1_000)
+    alarms = [row for row in found["alarm"] if row["level"] == p.level]
+    rises = [row for row in found["rise"] if row["accept"] == p.accept]
+    assert len(alarms) == len(rises) == 3
+    assert max(row["share"] for row in alarms) <= 0.05 < max(r["share"] for r in found["alarm"] if r["level"] == 0.6)
+    assert max(row["upper"] for row in rises) <= np.exp(-p.accept) < 1e-3
+
+
+def test_false_alarms_and_false_rises_are_as_stated():
+    """Other seeds. 60 memories of 2 x 10^4 rewards: with alarms in 5 % of them, 13 or more would come 3 times in 10^6.
+
+    100,000 probes: with the stored share of at most 1.1 x 10^-4 more than 40 would be accepted less than once in 10^9.
+    """
+    module, _ = calibration()
+    assert module.alarm(0.5, 0.8, 60, 20_000, seed=99) <= 12
+    assert module.alarm(0.5, 0.4, 60, 20_000, seed=99) > 12
+    assert module.rise(0.1, 7.0, 100_000, seed=99) <= 40

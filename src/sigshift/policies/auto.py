@@ -297,9 +297,14 @@ _observe = hull.observing(glr.largest, glr.tangent, glr.alone, _scale)
 
 
 @inlined_kernel
+def watched(level, detector, a, y, t):
+    """The detector takes the reward y of arm a in round t; whether it gives an alarm."""
+    return _observe(Threshold(False, -np.log(3.0) - 0.5 * np.log(t), 1, 1, level), detector, a, y)
+
+
+@inlined_kernel
 def _watch(p, s, a, y):
-    now = float(s.clock[NOW])
-    if _observe(Threshold(False, -np.log(3.0) - 0.5 * np.log(now), 1, 1, p.level), s.detector, a, y):
+    if watched(p.level, s.detector, a, y, float(s.clock[NOW])):
         _alarm(p, s, a)
 
 

@@ -109,6 +109,10 @@ def configure(
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     fixed = exploration in ("diminishing", "monitoring")
     growing = rate is None and changes is None and not fixed
+    used = "changes" in parameters(detector) or (rate is None and not fixed and exploration != "none")
+    if changes is not None and not used:
+        rule = "must be left out where neither the rate nor the detector follows from them"
+        raise refuse("changes", rule, changes, "Else a result would say that it was told them. Leave out the rate.")
     if rate is None:
         log = np.log(max(horizon, 2))
         usual = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * log / horizon)))

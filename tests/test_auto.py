@@ -248,7 +248,7 @@ def calibration():
 
 
 def test_the_constants_are_those_that_were_calibrated():
-    """By the stored Monte Carlo: a false alarm in at most 5 % of memories of 10^5 rewards, a false rise in 10^-3 probes."""
+    """A stored memory of 10^5 rewards gives a false alarm in at most 5 % of runs, a probe in 10^-3 (Monte Carlo)."""
     _, found = calibration()
     p = policy("auto").configure(2, 1_000)
     alarms = [row for row in found["alarm"] if row["level"] == p.level]

@@ -55,8 +55,9 @@ def test_every_detector_is_tested():
 @pytest.mark.parametrize("exploration", EXPLORATIONS)
 @pytest.mark.parametrize("detector", DETECTORS)
 @settings(max_examples=4, deadline=None)
-@given(instance=instances(), restart=st.sampled_from(["global", "local"]))
-def test_every_detector_goes_with_every_exploration(detector, exploration, instance, restart):
+@given(instance=instances(), data=st.data())
+def test_every_detector_goes_with_every_exploration(detector, exploration, instance, data):
+    restart = data.draw(st.sampled_from(["global"] if exploration == "monitoring" else ["global", "local"]))
     params = {f"detector_{name}": value for name, value in DETECTORS[detector].items()}
     plays_alike("detect", instance, base="ucb1", detector=detector, exploration=exploration, restart=restart, **params)
 
@@ -177,6 +178,9 @@ def test_a_wrong_detector_of_ones_own_is_refused(tmp_path, was, becomes, message
         ({"rate": 0.0}, "rate must be a finite number > 0"),
         ({"changes": -1}, "changes must be a whole number of at least 0"),
         ({"base": "exp3", "restart": "local"}, "restart must be 'global' for a base that cannot forget"),
+        ({"restart": "local", "exploration": "monitoring"}, "restart must be 'global' with monitoring"),
+        ({"changes": 4, "rate": 0.1}, "changes must be left out where neither the rate nor the detector follows"),
+        ({"changes": 4, "exploration": "none"}, "changes must be left out"),
         ({"base": "meta"}, "exploration must be 'none' for a base that cannot be told"),
         ({"base": "oracle", "exploration": "none"}, "base must be one that need not be told the environment"),
         ({"base": "detect"}, "exploration must be 'none' for a base that cannot be told"),
@@ -271,6 +275,8 @@ def test_monitoring_plays_the_arm_that_was_played_most():
         ("imp_cpd", {"gamma": 0.0}, "gamma must be a finite number >= 1e-09 and <= 1"),
         ("imp_cpd", {"alpha": -1}, "alpha must be a finite number > 0"),
         ("imp_cpd", {"phases": "some"}, "phases must be one of"),
+        ("m_ucb", {"changes": 4, "rate": 0.1}, "changes and rate must not both be given"),
+        ("glr_kl_ucb", {"changes": 4, "rate": 0.1}, "changes must be left out"),
         ("adr_bandit", {"delta": 1.0}, "delta must be a finite number > 0 and < 1"),
         ("adr_bandit", {"rate": 0}, "rate must be a finite number > 0"),
     ],

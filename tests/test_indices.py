@@ -340,7 +340,7 @@ def test_windows_and_discounts_are_those_of_garivier_and_moulines():
         assert policy(name).configure(3, horizon).window == int(2 * math.sqrt(horizon * math.log(horizon)))
         assert policy(name, changes=4).configure(3, horizon).window == int(math.sqrt(horizon * math.log(horizon)))
         assert policy(name, changes=0).configure(3, horizon) == policy(name).configure(3, horizon)
-        assert policy(name, changes=4, window=7).configure(3, horizon).window == 7
+        assert policy(name, window=7).configure(3, horizon).window == 7
     for name in ("d_ucb", "d_kl_ucb"):
         assert policy(name).configure(3, horizon).discount == pytest.approx(1 - math.sqrt(1 / horizon) / 4)
         assert policy(name, changes=5).configure(3, horizon).discount == pytest.approx(1 - math.sqrt(5 / horizon) / 4)

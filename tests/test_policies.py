@@ -277,6 +277,27 @@ def test_wrong_parameters_are_refused_at_once(name, params, message):
         policy(name, **params)
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        *((name, "changes", "window") for name in ("sw_ucb", "sw_kl_ucb", "sw_ts")),
+        *((name, "changes", "discount") for name in ("d_ucb", "d_kl_ucb", "d_ts")),
+        ("sw_ucb_sharp", "changes", "alpha"),
+        ("lm_dsee", "changes", "rho"),
+        ("exp3s", "switches", "gamma"),
+        ("ser4", "switches", "reset_rate"),
+        ("rexp3", "variation", "batch"),
+        ("swa", "scale", "window"),
+    ],
+)
+def test_knowledge_that_would_do_nothing_is_refused(name, first, second):
+    """Else a result would say that it was told what it was not."""
+    for alone in (first, second):
+        policy(name, **{alone: 1})
+    with pytest.raises(InvalidInput, match=f"{first} and {second} must not both be given, but got 1 and 1"):
+        policy(name, **{first: 1, second: 1})
+
+
 @pytest.mark.parametrize("module", [exp3, exp3s])
 def test_weights_stay_numbers_over_a_hundred_million_rounds(module):
     """Steps as large as they can be, 2,000 for one arm after the other, then the least propensity all the time."""

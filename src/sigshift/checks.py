@@ -72,6 +72,14 @@ def real(
     return number
 
 
+def not_both(**given: Any) -> None:
+    """Refuse two of the user's values where one of them would do nothing."""
+    said = {name: value for name, value in given.items() if value is not None}
+    if len(said) > 1:
+        names, values = " and ".join(said), " and ".join(repr(value) for value in said.values())
+        raise InvalidInput(f"{names} must not both be given, but got {values}. Leave out one.")
+
+
 def choice(argument: str, value: Any, allowed: Sequence[str]) -> str:
     """``value`` if it is one of the names allowed."""
     if not isinstance(value, str) or value not in allowed:

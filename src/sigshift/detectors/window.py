@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import InvalidInput, real, refuse, whole
+from sigshift.checks import not_both, real, refuse, whole
 from sigshift.kernel import kernel
 
 PAPER = "Cao, Wen, Kveton, Xie 2019"
@@ -51,8 +51,7 @@ def configure(
 ) -> Params:
     """What the user says, checked."""
     log = float(np.log(2.0 * arms) + 2.0 * np.log(horizon))
-    if window is not None and gap is not None:
-        raise InvalidInput(f"window and gap must not both be given, but got {window!r} and {gap!r}. Leave out one.")
+    not_both(window=window, gap=gap)
     if gap is not None:
         gap = real("gap", gap, "The smallest change of a mean that is to be found.", least=SMALLEST_GAP, most=1.0)
         half = int(np.ceil(2.0 / gap**2 * (np.sqrt(log) + np.sqrt(np.log(2.0 * horizon))) ** 2))

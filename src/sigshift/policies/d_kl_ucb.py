@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.indices import (
     SUM,
     WEIGHT,
@@ -55,6 +55,7 @@ class State(NamedTuple):
 
 
 def configure(horizon, *, changes: int | None = None, discount: float | None = None) -> Params:
+    not_both(changes=changes, discount=discount)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if discount is None:

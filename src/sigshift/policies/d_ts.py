@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import choice, real, whole
+from sigshift.checks import choice, not_both, real, whole
 from sigshift.indices import discount_for
 from sigshift.kernel import kernel
 from sigshift.sampling import POSTERIORS, as_success, best_sample
@@ -48,6 +48,7 @@ class State(NamedTuple):
 
 
 def configure(horizon, *, law: str = "beta", changes: int | None = None, discount: float | None = None) -> Params:
+    not_both(changes=changes, discount=discount)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if discount is None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.indices import SUM, WEIGHT, WEIGHTS, decide, discount_for, receive, share
 from sigshift.kernel import inlined_kernel
 
@@ -46,6 +46,7 @@ class State(NamedTuple):
 def configure(
     horizon, *, changes: int | None = None, discount: float | None = None, exploration: float = 0.5
 ) -> Params:
+    not_both(changes=changes, discount=discount)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if discount is None:

@@ -23,7 +23,8 @@ Monitoring (Komiyama, Fouche, Honda 2024) is for changes that move all arms: one
 them away. With D = floor(K / r) and N = ceil(log2 T), an episode is cut into blocks of D N, 2 D N, 4 D N, ... rounds.
 Before the last D N rounds of a block (for the first block: after it) the arm with the most plays that were not forced
 is chosen. It is played in every Dth round, counted from there, up to the end of the next block: so N times in its own
-block, and then all through the next one.
+block, and then all through the next one. After a local restart it would be played on and on though it is bad by now
+(on pb2 that is 15 times the regret), so monitoring wants ``restart="global"``.
 
 With ``every`` above 1 an alarm counts only in rounds that it divides, which is how public code saves time.
 
@@ -98,6 +99,9 @@ def configure(
     if restart == "local" and not hasattr(base, "forget"):
         rule = "must be 'global' for a base that cannot forget a single arm"
         raise refuse("restart", rule, restart, "Take ucb1 or kl_ucb as the base, or restart it as a whole.")
+    if restart == "local" and exploration == "monitoring":
+        rule = "must be 'global' with monitoring: else an arm is watched on and on after it has become a bad one"
+        raise refuse("restart", rule, restart, "Restart as a whole, or explore in another way.")
     if exploration != "none" and not hasattr(base, "chosen"):
         rule = "must be 'none' for a base that cannot be told of a choice that is not its own"
         raise refuse("exploration", rule, exploration, "Or give the base a kernel `chosen`: chosen(p, s, t, a).")
@@ -105,6 +109,10 @@ def configure(
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     fixed = exploration in ("diminishing", "monitoring")
     growing = rate is None and changes is None and not fixed
+    used = "changes" in parameters(detector) or (rate is None and not fixed and exploration != "none")
+    if changes is not None and not used:
+        rule = "must be left out where neither the rate nor the detector follows from them"
+        raise refuse("changes", rule, changes, "Else a result would say that it was told them. Leave out the rate.")
     if rate is None:
         log = np.log(max(horizon, 2))
         usual = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * log / horizon)))

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.kernel import inlined_kernel, kernel, unmoved
 from sigshift.rng import uniform
 from sigshift.sampling import pick
@@ -42,6 +42,7 @@ class State(NamedTuple):
 def configure(
     arms, horizon, *, switches: int | None = None, gamma: float | None = None, alpha: float | None = None
 ) -> Params:
+    not_both(switches=switches, gamma=gamma)
     if switches is not None:
         switches = whole("switches", switches, 0, "Pass the number of switches of the best arm, or None.")
     if gamma is None and switches is not None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.indices import share
 from sigshift.kernel import kernel
 
@@ -55,6 +55,7 @@ def configure(
     b: float = 0.25,
     rho: float | None = None,
 ) -> Params:
+    not_both(changes=changes, rho=rho)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     gap = real("gap", gap, "A lower bound of the gaps between means.", least=1e-6, most=1.0)

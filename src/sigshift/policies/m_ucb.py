@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sigshift.checks import whole
+from sigshift.checks import not_both, whole
 from sigshift.compose import compose
 from sigshift.detectors import window as detector
 from sigshift.policies import detect, ucb1
@@ -36,6 +36,7 @@ def configure(
     limit: float | None = None,
     rate: float | None = None,
 ) -> Any:
+    not_both(changes=changes, rate=rate)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     test = detector.configure(arms, horizon, window=window, gap=gap, limit=limit)
@@ -43,4 +44,4 @@ def configure(
         cost = 2.0 * test.limit + 3.0 * np.sqrt(test.window)
         rate = min(1.0, float(np.sqrt(max(changes or 1, 1) * arms * cost / (2.0 * horizon))))
     options = {"detector_window": test.window, "detector_limit": test.limit}
-    return MADE.configure(arms, horizon, changes=changes, rate=rate, **options)
+    return MADE.configure(arms, horizon, rate=rate, **options)

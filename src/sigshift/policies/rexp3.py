@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.kernel import kernel
 from sigshift.policies import exp3
 
@@ -41,6 +41,7 @@ class State(NamedTuple):
 def configure(
     arms, horizon, *, variation: float | None = None, batch: int | None = None, gamma: float | None = None
 ) -> Params:
+    not_both(variation=variation, batch=batch)
     if variation is not None:
         variation = real("variation", variation, "Pass the total variation of the means, or None.", least=0.0)
     spread = float(arms * np.log(arms))

@@ -10,7 +10,7 @@ round everything is forgotten with probability ``reset_rate``; between resets it
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.policies import ser3
 from sigshift.policies.ser3 import Params, State, crowded, grow, init, restarts, select, update
 
@@ -30,6 +30,7 @@ def configure(
     delta: float | None = None,
     epsilon: float | None = None,
 ):
+    not_both(switches=switches, reset_rate=reset_rate)
     if switches is not None:
         switches = whole("switches", switches, 0, "Pass the number of switches of the best arm, or None.")
     if reset_rate is None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import whole
+from sigshift.checks import not_both, whole
 from sigshift.indices import (
     CLOCK,
     FIRST,
@@ -61,6 +61,7 @@ class State(NamedTuple):
 
 
 def configure(horizon, *, changes: int | None = None, window: int | None = None) -> Params:
+    not_both(changes=changes, window=window)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if window is None:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import choice, whole
+from sigshift.checks import choice, not_both, whole
 from sigshift.indices import CLOCK, FIRST, MOST_ROUNDS, WAITING, arrive, enter, leave, window_for
 from sigshift.kernel import kernel
 from sigshift.sampling import POSTERIORS, as_success, new_draws, posterior_sample
@@ -61,6 +61,7 @@ def configure(
     window: int | None = None,
     minimum: int = 1,
 ) -> Params:
+    not_both(changes=changes, window=window)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if window is None:

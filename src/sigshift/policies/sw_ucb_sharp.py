@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, whole
+from sigshift.checks import not_both, real, whole
 from sigshift.indices import CLOCK, FIRST, WAITING, arrive, enter, leave, share
 from sigshift.kernel import inlined_kernel
 
@@ -47,6 +47,7 @@ class State(NamedTuple):
 
 
 def configure(horizon, *, changes: int | None = None, alpha: float | None = None, scale: float = 1.0) -> Params:
+    not_both(changes=changes, alpha=alpha)
     if changes is not None:
         changes = whole("changes", changes, 0, "Pass the number of changes of the means, or None.")
     if alpha is None:

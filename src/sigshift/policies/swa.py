@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import real, refuse, whole
+from sigshift.checks import not_both, real, refuse, whole
 from sigshift.kernel import kernel
 
 PAPER = "Levine, Crammer, Mannor 2017"
@@ -40,6 +40,7 @@ class State(NamedTuple):
 
 
 def configure(arms, horizon, *, sigma: float = 0.5, scale: float | None = None, window: int | None = None) -> Params:
+    not_both(scale=scale, window=window)
     sigma = real("sigma", sigma, "1/2 covers all rewards within [0, 1].", above=0.0, most=0.5)
     if scale is not None:
         scale = real("scale", scale, "The paper's choice is .63.", above=0.0, most=1e9)

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,10 +123,10 @@ def plays(one: Entrant, name: str) -> bool:
 KEY = ["policy", "environment", "horizon", "first_seed", "seeds", "policy_version", "environment_version"]
 
 
-def key(cell: Cell) -> tuple[object, ...]:
+def key(cell: Cell, seeds: range) -> tuple[object, ...]:
     """What a row must agree in, to be that of this cell as the code is now."""
     made = version(cell.entrant), digest(cell.environment, cell.horizon)
-    return (cell.entrant.label, cell.environment, cell.horizon, SEEDS.start, len(SEEDS), *made)
+    return (cell.entrant.label, cell.environment, cell.horizon, seeds.start, len(seeds), *made)
 
 
 def stored(path: Path = FILE) -> pd.DataFrame:
@@ -136,7 +137,7 @@ def stored(path: Path = FILE) -> pd.DataFrame:
 def missing(table: pd.DataFrame) -> list[Cell]:
     """What has to be played: other code, another definition, something new."""
     there = set(table[KEY].itertuples(index=False, name=None))
-    return [cell for cell in cells() if key(cell) not in there]
+    return [cell for cell in cells() if key(cell, SEEDS) not in there]
 
 
 def play(path: Path = FILE, store: Store | None = None) -> pd.DataFrame:
@@ -151,8 +152,8 @@ def play(path: Path = FILE, store: Store | None = None) -> pd.DataFrame:
             complete(Spec((one,), places, (horizon,), SEEDS), store, jobs=1)
         print(f"{one.label}: {len(mine)} problems", flush=True)
     known = {row[: len(KEY)]: row for row in table.itertuples(index=False, name=None)}
-    fresh = {key(cell): (*key(cell), *_figures(cell, store)) for cell in lacking}
-    rows = [fresh.get(key(cell)) or known[key(cell)] for cell in cells()]
+    fresh = {key(cell, SEEDS): (*key(cell, SEEDS), *_figures(cell, store)) for cell in lacking}
+    rows = [fresh.get(key(cell, SEEDS)) or known[key(cell, SEEDS)] for cell in cells()]
     table = pd.DataFrame(rows, columns=[*KEY, *FIGURES])
     write_atomically(path, lambda draft: table.to_csv(draft, index=False, lineterminator="\n"))
     return table
@@ -175,9 +176,21 @@ def _figures(cell: Cell, store: Store) -> tuple[object, ...]:
 BLOCK = re.compile(r"(?P<head><!-- regret: (?P<what>[^>]+?) -->\n).*?(?P<end><!-- end of regret -->)", re.DOTALL)
 
 
-def written(text: str, results: "Regrets") -> str:
+def written(text: str, results: Any) -> str:
     """A page with its tables as the results are now."""
     return BLOCK.sub(lambda found: f"{found['head']}\n{results.block(found['what'])}\n\n{found['end']}", text)
+
+
+def rewrite(pages: Sequence[Path], results: Any, check: bool) -> bool:
+    """Write the tables of these pages anew, or only say which are out of date; whether all is well."""
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    old = {page: made for page, text in texts.items() if (made := written(text, results)) != text}
+    for page, made in old.items():
+        if check:
+            print(f"{page.name} has tables that are out of date: run `scripts/docs`", file=sys.stderr)
+        else:
+            write_atomically(page, lambda draft, made=made: draft.write_text(made, encoding="utf-8"))
+    return not (check and old)
 
 
 class Regrets:
@@ -229,26 +242,26 @@ class Regrets:
 
     def summary(self, policies: Sequence[str]) -> str:
         head = ["policy", "told", "stationary tax", *KINDS, "worst"]
-        return _table(head, [self._summed(label) for label in policies])
+        return grid(head, [self._summed(label) for label in policies])
 
     def _summed(self, label: str) -> list[str]:
         over = self.over.loc[label, [name for group in KINDS.values() for name in group]].dropna()
         means = [self.over.loc[label, list(group)].dropna() for group in KINDS.values()]
-        ratios = [_ratio(float(np.exp(np.log(some).mean()))) if len(some) else "-" for some in means]
-        worst = f"{_ratio(over.max())} ({short_name(str(over.idxmax()))})"
-        return [f"`{label}`", str(self.told[label]), _ratio(self.tax(label)), *ratios, worst]
+        ratios = [ratio(float(np.exp(np.log(some).mean()))) if len(some) else "-" for some in means]
+        worst = f"{ratio(over.max())} ({short_name(str(over.idxmax()))})"
+        return [f"`{label}`", str(self.told[label]), ratio(self.tax(label)), *ratios, worst]
 
     def detail(self, places: Sequence[str], policies: Sequence[str]) -> str:
         """Mean regret and its 95 % quantile, with the least of those that are told at most the horizon."""
         if len(places) == 1:
             policies = sorted(policies, key=lambda label: float(self.mean.at[label, places[0]]))
         rows = [[f"`{label}`", *(self._cell(label, name) for name in places)] for label in policies]
-        least = [f"{_number(self.best[name])} `{self.winner[name]}`" for name in places]
-        return _table(["policy", *map(_headed, places)], [*rows, ["least, tuning-free", *least]])
+        least = [f"{number(self.best[name])} `{self.winner[name]}`" for name in places]
+        return grid(["policy", *map(_headed, places)], [*rows, ["least, tuning-free", *least]])
 
     def _cell(self, label: str, name: str) -> str:
         mean, high = self.mean.at[label, name], self.high.at[label, name]
-        return "-" if np.isnan(mean) else f"{_number(mean)} ({_number(high)})"
+        return "-" if np.isnan(mean) else f"{number(mean)} ({number(high)})"
 
 
 def _headed(name: str) -> str:
@@ -279,36 +292,35 @@ def _listed(text: str, between: str) -> list[str]:
     return [part.strip() for part in text.split(between)]
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     rule = ["---", *("---:" if name not in ("told", "worst") else "---" for name in head[1:])]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, rule, *rows])
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
-def _ratio(value: float) -> str:
+def ratio(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.0f}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def asked(arguments: Sequence[str] | None, doc: str | None) -> argparse.Namespace:
+    options = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--tables", action="store_true", help="play nothing: write the tables from the file")
     options.add_argument("--check", action="store_true", help="write nothing: exit with 1 if a table is out of date")
     given = options.parse_args(arguments)
-    still = given.tables or given.check
-    results = Regrets(stored() if still else play())
-    if not still:
+    given.still = given.tables or given.check
+    return given
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = asked(arguments, __doc__)
+    results = Regrets(stored() if given.still else play())
+    if not given.still:
         draw(results)
-    pages = {page: page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("*.md"))}
-    old = {page: made for page, text in pages.items() if (made := written(text, results)) != text}
-    if given.check:
-        for page in old:
-            print(f"{page.name} has tables that are out of date: run `scripts/docs`", file=sys.stderr)
-        return 1 if old else 0
-    for page, made in old.items():
-        write_atomically(page, lambda draft, made=made: draft.write_text(made, encoding="utf-8"))
+    if not rewrite(sorted(PAGES.glob("*.md")), results, given.check):
+        return 1
     stale = len(missing(stored()))
     if stale:
         print(f"{stale} results are of other code: `scripts/bench catalogue` plays them anew", file=sys.stderr)

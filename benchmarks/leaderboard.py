@@ -40,9 +40,10 @@ NEAR = 3.0  # times the best: who is that near at SHORT plays MIDDLE, too
 DOZEN = 12  # the best ones of MIDDLE, which play LONG, too
 LONGEST = 180.0  # seconds that a policy may take for all of one horizon
 
-VARIANTS = ("auto(forget='all')", "glr_kl_ucb(restart='local')", "bob(base='exp3s')")
-KNOWN = ("kl_ucb", "ucb1", "thompson", "exp3s", "sw_ucb", "d_ucb", "glr_kl_ucb", "auto", "meta", *VARIANTS[:2])
-ALWAYS = ("glr_kl_ucb", "auto", "auto(forget='all')", "kl_ucb", "meta")
+CALIBRATED = "meta(threshold='calibrated')"
+VARIANTS = ("auto(forget='all')", "glr_kl_ucb(restart='local')", CALIBRATED, "bob(base='exp3s')")
+KNOWN = ("kl_ucb", "ucb1", "thompson", "exp3s", "sw_ucb", "d_ucb", "glr_kl_ucb", "auto", "meta", *VARIANTS[:3])
+ALWAYS = ("glr_kl_ucb", "auto", "auto(forget='all')", "kl_ucb", "meta", CALIBRATED)
 TENTH = "rate=tenth"  # how the tables call a parameter that goes with the horizon
 DRAWN = 22  # rows of a picture
 
@@ -99,7 +100,7 @@ def play(path: Path = FILE, store: Store | None = None) -> pd.DataFrame:
             rows.append(known[key])
         new = pd.DataFrame(rows, columns=[*KEY, *FIGURES])
         made = pd.concat([made, new]) if made is not None else new
-        write_atomically(path, lambda draft, made=made: made.to_csv(draft, index=False, lineterminator="\n"))
+    write_atomically(path, lambda draft: made.to_csv(draft, index=False, lineterminator="\n"))
     return made
 
 

@@ -173,6 +173,18 @@ def test_what_the_page_says_of_who_leads(board):
     assert board.summary[LONG].at["kl_ucb", "worst_on"] == "drop"
 
 
+def test_what_the_page_says_of_the_calibrated_meta(board):
+    mine = leaderboard.CALIBRATED
+    for horizon, said in zip(board.at, (0.74, 0.82, 0.82), strict=True):
+        over = board.summary[horizon]["over_reference"]
+        assert over[mine] == pytest.approx(said, abs=0.01)
+        assert 1.7 < over[mine] / over["auto"] < 3.3
+        assert board.over(mine, "auto", horizon, "suite-benign-joint") < 1
+    assert board.over(mine, "auto", LONG, "season") == pytest.approx(0.5, abs=0.05)
+    assert board.over(mine, "auto", LONG, "pb3") < 1
+    assert min(board.over(mine, "glr_kl_ucb", LONG, name) for name in ("suite-ctr", "suite-sinus")) > 1.5
+
+
 def test_what_the_page_says_of_forgetting_one_arm(board):
     one, every = "auto", "auto(forget='all')"
     for horizon in (SHORT, MIDDLE, LONG):

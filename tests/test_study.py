@@ -66,6 +66,10 @@ def test_a_run_is_that_of_simulate(store):
                 assert found.restarts[row, column, i] == run.restarts[name][0]
 
 
+def test_a_policy_that_has_something_to_say_of_an_environment_is_shown_it(store):
+    assert complete(spec(["ucb1", "restarting"], ["pb1"], [1_000], (0, 1)), store, jobs=1) == 2
+
+
 @pytest.mark.parametrize("jobs", [2, 5, None])
 def test_the_numbers_do_not_depend_on_jobs(tmp_path, jobs):
     study = spec(["ucb1", "exp3s"], **SMALL)

@@ -54,7 +54,7 @@ def complete(
         for cell in {cell.entrant: cell for cell, _ in tasks}.values():
             world = instance(cell.environment, cell.horizon, study.seeds[0])
             made = cell.entrant.on(world)
-            made.caution(world.arms, world.horizon)
+            made.caution(world.arms, world.horizon, world)
             warm(made, world)
         all_of([(task, cell, seeds) for cell, seeds in _mixed(tasks)], jobs, stop)
     return runs

@@ -100,7 +100,7 @@ def select(p, s, t):
                 arm = a
                 break
             left -= s.weights[a]
-    return arm, (1.0 - p.gamma) * s.weights[arm] / total + p.gamma / arms
+    return arm, min(1.0, (1.0 - p.gamma) * s.weights[arm] / total + p.gamma / arms)
 
 
 @kernel

@@ -1,9 +1,5 @@
 """The default policy: its twin under every kind of pressure, what it must not do, and the bars of regret."""
 
-import importlib.util
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +7,7 @@ from hypothesis import strategies as st
 
 import sigshift as ss
 from alike import instances, plays_alike
+from calibration import calibration
 from sigshift.environments.suite import SUITE
 from sigshift.play import Play
 from sigshift.policies import auto
@@ -241,14 +238,6 @@ def test_worst_cases_keep_to_the_shape_of_the_bound(problem, power):
 
 
 # Calibration
-
-
-def calibration():
-    path = Path(__file__).parent.parent / "benchmarks" / "calibrate.py"
-    spec = importlib.util.spec_from_file_location("calibrate", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module, json.loads(module.RESULT.read_text())
 
 
 def test_the_constants_are_those_that_were_calibrated():

@@ -1,9 +1,6 @@
 """The calibrated META: its evidence against a plain twin, its budgets in every run, its probabilities in many."""
 
-import importlib.util
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sigshift as ss
+from calibration import calibration
 from naive import NaiveLeading, NaiveVariance
 from sigshift.meta import calibrated, leading, variance
 from sigshift.play import Play
@@ -275,14 +273,6 @@ def test_a_lone_candidate_of_low_mean_is_never_evicted_by_centred_evidence():
 
 
 # The constants
-
-
-def calibration():
-    path = Path(__file__).parent.parent / "benchmarks" / "calibrate.py"
-    spec = importlib.util.spec_from_file_location("calibrate", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module, json.loads(module.RESULT.read_text())
 
 
 def test_the_default_constants_are_those_that_were_calibrated():

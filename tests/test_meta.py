@@ -257,7 +257,9 @@ def test_replays_follow_the_schedule():
             largest = [p[i] * np.prod(1 - p[i + 1 :]) for i in range(12)]
             expected += 20_000 * np.array([1 - sum(largest), *largest])
             for chance in random.random(20_000):
-                m = replay_length(params, age, chance) if chance * math.sqrt(age) < params.replay_bound else 0
+                m = 0
+                if chance * math.sqrt(age) < params.replay_bound:
+                    m = replay_length(rate, 2, params.longest, age, chance)
                 counts[m.bit_length() - 1 if m else 0] += 1
         # counts[0] is "no replay"; counts[i] is length 2^i
         used = expected > 20

@@ -3,6 +3,8 @@
 The stack holds the episode's root (level 0) and the bases that interrupted one another, the active one on top.
 When a replay begins, every base above the root that is scheduled to end no later would never be active again;
 it is dropped at once. What is left is properly nested, so at most ceil(log2 T) + 1 deep.
+
+The law of the schedule and the listing of the stack serve :mod:`sigshift.meta.conscience` too.
 """
 
 import numpy as np
@@ -18,17 +20,15 @@ from sigshift.meta.evidence import (
     EPISODES,
     GAINER,
     GAINER_BEFORE,
-    GAP,
     MASTER,
     NEVER,
     NOW,
     RESTARTS,
-    ROUND,
     TOP,
     TOP_END,
     TOP_START,
+    join,
     mature,
-    settle,
     theta,
     weigh,
 )
@@ -42,7 +42,7 @@ def advance(p, s, t, chance):
     if age > 0:
         replay = chance * np.sqrt(float(age)) < p.replay_bound
         if replay or p.tiny or clock[DUE] > 0 or clock[CHANGED] > 0 or t > clock[TOP_END] or t < clock[BURST]:
-            act(p, s, t, replay_length(p, age, chance) if replay else 0)
+            act(p, s, t, replay_length(p.replay_rate, 2, p.longest, age, chance) if replay else 0)
     if t <= clock[BURST]:
         for a in range(s.total.size):
             s.earlier[a] = s.before[a]
@@ -69,24 +69,30 @@ def act(p, s, t, m):
         evict(s)
     if s.clock[MASTER] == 0:
         begin_episode(p, s, t)
-        s.restarts[s.clock[RESTARTS]] = t
-        s.clock[RESTARTS] += 1
-        if s.clock[RESTARTS] + 1 >= s.restarts.size:
-            s.clock[CROWDED] = 1
+        count_restart(s, t)
 
 
 @kernel
-def replay_length(p, age, chance):
-    """The largest m with B_{s,m} = 1 at age s - t_l, or 0, from one uniform number.
+def count_restart(s, t):
+    """Note that the episode which begins in round t does so because the one before has failed."""
+    s.restarts[s.clock[RESTARTS]] = t
+    s.clock[RESTARTS] += 1
+    if s.clock[RESTARTS] + 1 >= s.restarts.size:
+        s.clock[CROWDED] = 1
+
+
+@kernel
+def replay_length(rate, shortest, longest, age, chance):
+    """The largest m = longest, longest / 2, ... >= shortest with B_{s,m} = 1 at age s - t_l, or 0, from one number.
 
     Going down from the largest m, the survival of all larger ones is multiplied. (The sum of all probabilities
     bounds the whole; by it :func:`advance` settles almost every round.)
     """
     reached = 0.0
     survival = 1.0
-    m = p.longest
-    while m >= 2:
-        probability = min(1.0, p.replay_rate / np.sqrt(float(m) * age))
+    m = longest
+    while m >= shortest:
+        probability = min(1.0, rate / np.sqrt(float(m) * age))
         reached += survival * probability
         if chance < reached:
             return m
@@ -183,20 +189,9 @@ def end_base(p, s):
         if s.low[a] >= top:
             continue
         for b in range(arms):
-            stack = s.stacks[b * arms + a]
-            bounds = s.bounds[b * arms + a]
-            if bounds[top, 0] < bounds[top, 1]:
-                bottom = bounds[top - 1, 0]
-                size = bounds[top - 1, 1]
-                old = size
-                while size > bottom and stack[size - 1, GAP] >= stack[bounds[top, 0], GAP]:
-                    size -= 1
-                for i in range(bounds[top, 0], bounds[top, 1]):
-                    stack[size, ROUND] = stack[i, ROUND]
-                    stack[size, GAP] = stack[i, GAP]
-                    size += 1
-                kept = min(old, size - bounds[top, 1] + bounds[top, 0])
-                bounds[top - 1, 1] = settle(p.root, s.clock[NOW], stack, bottom, kept, size)
+            pair = b * arms + a
+            if s.bounds[pair, top, 0] < s.bounds[pair, top, 1]:
+                join(p.root, s.clock[NOW], s.stacks[pair], s.bounds[pair], top)
 
 
 @kernel
@@ -218,3 +213,36 @@ def evict(s):
     s.clock[ACTIVE] = active
     s.clock[MASTER] = master
     s.clock[CHANGED] = 0
+
+
+# For a policy's functions of these names
+
+
+def doubled(room, axis=0):
+    """An array with twice the room along an axis."""
+    return np.concatenate([room, np.zeros_like(room)], axis)
+
+
+def carried(s, fresh):
+    """The state of a new episode with the memory of the restarts: an arm that is added is a change by decree."""
+    fresh.clock[[EPISODES, RESTARTS]] = s.clock[[EPISODES, RESTARTS]]
+    return fresh._replace(restarts=s.restarts)
+
+
+def restarts(p, s):
+    """The rounds of the restarts."""
+    return s.restarts[: s.clock[RESTARTS]]
+
+
+def listed(s, candidates, master, origin, names):
+    """The episode and its stack of bases, from which an outsider can derive every eviction and restart anew."""
+
+    def named(mask):
+        return [names[a] for a in np.flatnonzero(mask)]
+
+    bases = [
+        {"start": origin + int(s.starts[i]), "length": int(s.lengths[i]), "candidates": named(mask)}
+        for i, mask in enumerate(candidates)
+    ]
+    start = origin + int(s.clock[EPISODE_START])
+    return {"episode": int(s.clock[EPISODES]), "episode_start": start, "master": named(master), "bases": bases}

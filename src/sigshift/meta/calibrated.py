@@ -39,6 +39,7 @@ import numpy as np
 from sigshift.checks import real, whole
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import leading, variance
+from sigshift.meta.bases import replay_length
 from sigshift.meta.evidence import NEVER
 from sigshift.rng import uniforms
 
@@ -186,7 +187,10 @@ def select(p, s, t):
     clock[NOW] = t
     age = t - clock[START]
     if chance * np.sqrt(float(age)) < p.replay_bound and clock[CHECK] == 0 and age >= p.shortest:
-        m = _replay_length(p, age, chance)
+        longest = p.shortest
+        while 2 * longest <= age:
+            longest *= 2
+        m = replay_length(p.replay_rate, p.shortest, longest, age, chance)
         if m > 0:
             _begin_replay(p, s, t, m)
     if s.evidence.clock[variance.TOP] > 0 or clock[CHECK] > 0:
@@ -227,24 +231,6 @@ def _restart(p, s, t):
     s.clock[RESTARTS] += 1
     if s.clock[RESTARTS] + 1 >= s.restarts.size:
         s.clock[CROWDED] = 1
-
-
-@kernel
-def _replay_length(p, age, chance):
-    """The largest length that is scheduled at this age, or 0, from one uniform number."""
-    m = p.shortest
-    while 2 * m <= age:
-        m *= 2
-    reached = 0.0
-    survival = 1.0
-    while m >= p.shortest:
-        probability = min(1.0, p.replay_rate / np.sqrt(float(m) * age))
-        reached += survival * probability
-        if chance < reached:
-            return m
-        survival *= 1.0 - probability
-        m //= 2
-    return 0
 
 
 @kernel

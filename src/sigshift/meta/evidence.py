@@ -244,6 +244,22 @@ def settle(root, now, stack, bottom, old, size):
     return kept
 
 
+@kernel
+def join(root, now, stack, bounds, top):
+    """Push the starts of the base at this level, which is over, onto those of the one below."""
+    bottom = bounds[top - 1, 0]
+    size = bounds[top - 1, 1]
+    old = size
+    while size > bottom and stack[size - 1, GAP] >= stack[bounds[top, 0], GAP]:
+        size -= 1
+    for i in range(bounds[top, 0], bounds[top, 1]):
+        stack[size, ROUND] = stack[i, ROUND]
+        stack[size, GAP] = stack[i, GAP]
+        size += 1
+    kept = min(old, size - bounds[top, 1] + bounds[top, 0])
+    bounds[top - 1, 1] = settle(root, now, stack, bottom, kept, size)
+
+
 @inlined_kernel
 def crossing(root, u, gap, later, later_gap):
     """The round from which on the earlier of two starts is the better one (theta past its kink)."""

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.kernel import kernel
-from sigshift.meta.evidence import GAP, NEVER, ROUND, best, settle
+from sigshift.meta.evidence import GAP, NEVER, ROUND, best, join, settle
 
 # The entries of the ``clock``.
 TOP, CROWDED, CLOCKS = 0, 1, 2
@@ -111,23 +111,7 @@ def end_base(p, s):
         for a in range(s.low.size):
             bounds = s.bounds[b, a]
             if s.low[a] < top and bounds[top, 0] < bounds[top, 1]:
-                _join(p, s.spread[b, a] + p.start, s.stacks[b, a], bounds, top)
-
-
-@kernel
-def _join(p, now, stack, bounds, top):
-    """Push the starts of the base at this level onto those of the one below."""
-    bottom = bounds[top - 1, 0]
-    size = bounds[top - 1, 1]
-    old = size
-    while size > bottom and stack[size - 1, GAP] >= stack[bounds[top, 0], GAP]:
-        size -= 1
-    for i in range(bounds[top, 0], bounds[top, 1]):
-        stack[size, ROUND] = stack[i, ROUND]
-        stack[size, GAP] = stack[i, GAP]
-        size += 1
-    kept = min(old, size - bounds[top, 1] + bounds[top, 0])
-    bounds[top - 1, 1] = settle(p.root, now, stack, bottom, kept, size)
+                join(p.root, s.spread[b, a] + p.start, s.stacks[b, a], bounds, top)
 
 
 @kernel

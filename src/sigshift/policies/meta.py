@@ -20,7 +20,8 @@ import numpy as np
 from sigshift.checks import choice, real
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import calibrated
-from sigshift.meta.bases import advance, begin_episode
+from sigshift.meta.bases import advance, begin_episode, carried, doubled, listed
+from sigshift.meta.bases import restarts as restarts
 from sigshift.meta.evidence import (
     ACTIVE,
     BURST,
@@ -171,9 +172,8 @@ def grow(p, s):
     short["events"] = (s.waiting.max() + 2 * s.starts.size + 4 >= s.events.shape[1], 1)
     short["stacks"] = ((s.used + 2 * s.waiting + 8).max() > s.stacks.shape[1], 1)
     rooms = {name: (getattr(s, name), axis) for name, (needed, axis) in short.items() if needed}
-    wider = {name: np.concatenate([room, np.zeros_like(room)], axis) for name, (room, axis) in rooms.items()}
     s.clock[CROWDED] = 0
-    return s._replace(**wider)
+    return s._replace(**{name: doubled(room, axis) for name, (room, axis) in rooms.items()})
 
 
 def retire_arm(p, s, a):
@@ -187,25 +187,9 @@ def retire_arm(p, s, a):
 
 
 def add_arm(p, s, fresh):
-    """An addition is a change by decree: the state of a new episode, with the memory of the restarts."""
     fresh.retired[:-1] = s.retired
-    fresh.clock[[EPISODES, RESTARTS]] = s.clock[[EPISODES, RESTARTS]]
-    return fresh._replace(restarts=s.restarts)
-
-
-def restarts(p, s):
-    return s.restarts[: s.clock[RESTARTS]]
+    return carried(s, fresh)
 
 
 def inspect(p, s, origin, names):
-    """The facts from which an outsider can derive every eviction and restart anew."""
-
-    def listed(mask):
-        return [names[a] for a in np.flatnonzero(mask)]
-
-    bases = [
-        {"start": origin + int(s.starts[i]), "length": int(s.lengths[i]), "candidates": listed(s.candidates[i])}
-        for i in range(s.clock[TOP] + 1)
-    ]
-    start = origin + int(s.clock[EPISODE_START])
-    return {"episode": int(s.clock[EPISODES]), "episode_start": start, "master": listed(s.master), "bases": bases}
+    return listed(s, s.candidates[: s.clock[TOP] + 1], s.master, origin, names)

@@ -104,7 +104,7 @@ def eviction(arms, mean, level, runs, rounds=ROUNDS, seed=SEED):
     params = variance.configure(arms, rounds, level=level)
     count = 0
     for run in range(runs):
-        state, centre = variance.init(arms, 2), np.zeros(3)
+        state, centre = variance.init(arms), np.zeros(3)
         variance.clear(state)
         key = derive(seed, 100, run, arms)
         while centre[2] < rounds:

@@ -11,6 +11,7 @@ import sigshift as ss
 from calibration import calibration
 from naive import NaiveLeading, NaiveVariance
 from sigshift.meta import calibrated, leading, variance
+from sigshift.meta.evidence import EPISODE_START, EPISODES
 from sigshift.play import Play
 from sigshift.rng import REWARD_DOMAIN, derive
 
@@ -36,7 +37,7 @@ def told(arms, level, floor, nesting, grid, seed, rounds=400):
     """Let the kernels and the twin live through the same rounds; after each they must agree on every arm."""
     random = np.random.default_rng(seed)
     params = variance.configure(arms, 1_000, level=level, floor=floor)
-    state, twin = variance.init(arms, 12), NaiveVariance(arms, 1_000, level, floor)
+    state, twin = variance.init(arms), NaiveVariance(arms, 1_000, level, floor)
     variance.clear(state)
     means = random.random((3, arms))
     deaths = 0
@@ -82,7 +83,7 @@ def test_the_state_grows_when_the_stacks_run_short():
     """Noise with a small drift leaves many starts that can still matter."""
     random = np.random.default_rng(4)
     params = variance.configure(2, 10**6)
-    state = variance.init(2, 4)
+    state = variance.init(2)
     variance.clear(state)
     width = state.stacks.shape[2]
     for _ in range(20_000):
@@ -97,7 +98,7 @@ def test_the_test_is_the_one_that_is_stated():
     """One arm of two always wins by the same: it must win so often that n x > sqrt(2 l (n x^2 + Q_0))."""
     params = variance.configure(2, 1_000)
     log = math.log(2 * 2 * 1_000)
-    state = variance.init(2, 4)
+    state = variance.init(2)
     variance.clear(state)
     x = 0.5
     needed = next(n for n in range(1, 10_000) if n * x > math.sqrt(2 * log * (n * x * x + 0.1 * 4 * log)))
@@ -241,17 +242,18 @@ def test_exploitation_stays_in_its_budgets(seed, arms, excursion, soft_restarts,
         play.enter(t)
         turn = int(play.state.clock[calibrated.TURN])
         a, q = play.ask(play.params, play.state, t)
-        clock = play.state.clock
+        clock, memory = play.state.clock, play.state.conscience
+        age = t - memory.clock[EPISODE_START]
         probed += clock[calibrated.TURN] != turn
         assert probed <= 2.0 * math.sqrt((1 + calibrated.MOST_CHANGES) * arms * (t + 1) * math.log(t + 2)) + 1
-        if clock[calibrated.EPISODES] != episode:
-            episode, away, drawn = int(clock[calibrated.EPISODES]), 0, 0
+        if memory.clock[EPISODES] != episode:
+            episode, away, drawn = int(memory.clock[EPISODES]), 0, 0
         replay = q < 1.0 and clock[calibrated.CHECK] == 0
-        away += not replay and play.state.evidence.low[a] > 0
-        assert away <= excursion * math.sqrt(arms * (t - clock[calibrated.START] + 1)) + 1
+        away += not replay and memory.evidence.low[a] > 0
+        assert away <= excursion * math.sqrt(arms * (age + 1)) + 1
         soft = max(soft, int(clock[calibrated.SOFT]))
         drawn += clock[calibrated.CHECK] > 0
-        assert drawn <= checks * math.sqrt(arms * (t - clock[calibrated.START] + 1)) + play.params.check * (arms + 1)
+        assert drawn <= checks * math.sqrt(arms * (age + 1)) + play.params.check * (arms + 1)
         play.tell(play.params, play.state, t, a, float(random.random() < means[t // 300, a]), q)
     assert soft <= soft_restarts + 1 or clock[calibrated.CONFINED]
 

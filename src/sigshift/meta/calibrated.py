@@ -3,10 +3,8 @@
 The paper's constants need more than 10^6 rounds to gain anything. This is the same system with constants that a Monte
 Carlo has set, and with play that follows what is known. It has two layers.
 
-**The conscience** is META (:mod:`sigshift.policies.meta`): episodes, a master set, replays that begin with probability
-replay_rate / sqrt(m age) at lengths m = 64, 128, ... up to the episode's age, nested as the paper's, in which the
-candidates are drawn uniformly, and the eviction test on every interval of every base, in a variance clock and centred
-(:mod:`sigshift.meta.variance`). An arm that is evicted leaves the master set; where that is empty there is a restart.
+**The conscience** is META's: episodes, a master set, rare replays in which candidates are drawn uniformly, and the
+eviction test on what these pay (:mod:`sigshift.meta.conscience`). Where the master set is empty there is a restart.
 
 **Exploitation** (:mod:`sigshift.meta.leading`) plays in all other rounds: the arm of the largest kl index on its own
 rewards. What changes is noticed in three ways.
@@ -38,24 +36,22 @@ import numpy as np
 
 from sigshift.checks import real, whole
 from sigshift.kernel import inlined_kernel, kernel
-from sigshift.meta import leading, variance
-from sigshift.meta.bases import replay_length
-from sigshift.meta.evidence import NEVER
+from sigshift.meta import conscience, leading
+from sigshift.meta.evidence import EPISODE_START
 from sigshift.rng import uniforms
 
 PAPER = "Suk, Kpotufe 2022"
 GUARANTEE = "evictions and restarts as in META, at calibrated levels; regret: docs/theory.md"
 
 # The entries of the clock.
-NOW, START, EPISODES, RESTARTS, CROWDED, REFRESH, PROBE, TURN = range(8)
-CHECK, SUSPECT, SUSPECTED, CHECKS, AWAY, SOFT, CONFINED, CHANGES, DRAWN, CLOCKS = range(8, 18)
+NOW, REFRESH, PROBE, TURN, AWAY, SOFT, CONFINED, CHANGES = range(8)
+CHECK, SUSPECT, SUSPECTED, CHECKS, DRAWN, CLOCKS = range(8, 14)
 
 # What a check has seen of an arm, and what it should pay.
 PULLS, PAID, ALONE, ALIKE = range(4)
 # What the leader's window was; how often the leader alone had changed, and how often all alike.
 WINDOW, WINDOW_PAID, ALONES, ALIKES, FACTS = range(5)
 
-ROUNDS = 10**8
 MOST_CHANGES = 100  # that make probes more frequent
 SURE = 20.0
 LEAST_RATE = 1e-12
@@ -64,12 +60,8 @@ LEAST_RATE = 1e-12
 class Params(NamedTuple):
     """What the kernels read."""
 
-    evidence: variance.Params
+    conscience: conscience.Params
     leading: leading.Params
-    rounds: int
-    replay_rate: float
-    replay_bound: float  # the sum of all replay probabilities, times sqrt(age)
-    shortest: int
     probes: float
     check: int
     least: float
@@ -87,15 +79,11 @@ class State(NamedTuple):
 
     key: np.uint64
     clock: np.ndarray
-    evidence: variance.State
+    conscience: conscience.State
     known: leading.State
-    starts: np.ndarray  # [level] the first round of each base on the stack
-    lengths: np.ndarray  # [level] its scheduled duration
-    drawn: np.ndarray  # [arm] whether the active base or check may draw it
-    centre: np.ndarray  # the mean of the rewards in replays, and their number, at most 200
+    drawn: np.ndarray  # [arm] whether the check may draw it
     seen: np.ndarray  # [arm, :] what the check has seen
     facts: np.ndarray
-    restarts: np.ndarray
 
 
 def configure(
@@ -106,7 +94,7 @@ def configure(
     shortest: int = 64,
     level: float = 1.0,
     floor: float = 0.1,
-    rounds: int = ROUNDS,
+    rounds: int = conscience.ROUNDS,
     index: float = 0.7,
     change: float = 1.3,
     promotion: float = 0.2,
@@ -120,11 +108,6 @@ def configure(
     soft_restarts: int = 100,
 ) -> Params:
     """What the user says, checked; every lever can be taken away."""
-    rate = real("replay_rate", replay_rate, "0.01 is calibrated; 0 means no replays.", least=0.0)
-    shortest = whole("shortest", shortest, 2, "The shortest replay; 64 is calibrated.")
-    level = real("level", level, "The factor of the test's logarithm; 1 is calibrated.", above=0.0)
-    floor = real("floor", floor, "The factor of the test's K^2; 0.1 is calibrated.", above=0.0)
-    rounds = whole("rounds", rounds, 1, "How many rounds the run has at most.", 10**15)
     exploiting = leading.Params(
         lightness=real("index", index, "The factor of the index's logarithm; 0.7 is calibrated.", least=0.0),
         change=real("change", change, "The factor of the level of a change; 1e9 means none is seen.", above=0.0),
@@ -135,12 +118,10 @@ def configure(
     unlike = real("odds", odds, "The odds at which a change is taken for one that matters.", least=1.0)
     alike = real("benign_odds", benign_odds, "The odds at which it is taken for one that does not.", least=1.0)
     return Params(
-        evidence=variance.configure(arms, rounds, level=level, floor=floor),
+        conscience=conscience.configure(
+            arms, replay_rate=replay_rate, shortest=shortest, level=level, floor=floor, rounds=rounds
+        ),
         leading=exploiting,
-        rounds=rounds,
-        replay_rate=rate,
-        replay_bound=rate * sum((shortest * 2.0**i) ** -0.5 for i in range(64)),
-        shortest=shortest,
         probes=real("probes", probes, "The factor of the rate of probes; 0 means none.", least=0.0),
         check=whole("check", check, 0, "Draws for each arm of a check; 0 means that it is decided without."),
         least=4.0,
@@ -156,22 +137,15 @@ def configure(
 
 def init(p, arms, key):
     """Before the first round."""
-    levels = 66 - int(p.shortest).bit_length()
     s = State(
         key=key,
         clock=np.zeros(CLOCKS, np.int64),
-        evidence=variance.init(arms, levels),
+        conscience=conscience.init(p.conscience, arms),
         known=leading.init(arms),
-        starts=np.zeros(levels, np.int64),
-        lengths=np.zeros(levels, np.int64),
         drawn=np.zeros(arms, np.bool_),
-        centre=np.zeros(2),
         seen=np.zeros((arms, 4)),
         facts=np.zeros(FACTS),
-        restarts=np.zeros(16, np.int64),
     )
-    s.clock[START] = NEVER
-    s.clock[EPISODES] = -1
     s.facts[ALONES] = 1.0
     s.facts[ALIKES] = 1.0
     return s
@@ -181,28 +155,21 @@ def init(p, arms, key):
 def select(p, s, t):
     """A round of a replay or check if there is one, else a probe or the arm of the largest index."""
     pick, chance = uniforms(s.key, t, 0, 0)
-    clock = s.clock
-    if clock[START] > t:
-        _begin_episode(p, s, t)
-    clock[NOW] = t
-    age = t - clock[START]
-    if chance * np.sqrt(float(age)) < p.replay_bound and clock[CHECK] == 0 and age >= p.shortest:
-        longest = p.shortest
-        while 2 * longest <= age:
-            longest *= 2
-        m = replay_length(p.replay_rate, p.shortest, longest, age, chance)
-        if m > 0:
-            _begin_replay(p, s, t, m)
-    if s.evidence.clock[variance.TOP] > 0 or clock[CHECK] > 0:
-        a, q = _uniform(p, s, t, pick)
-        if a >= 0:
-            return a, q
-    if t >= clock[REFRESH]:
+    s.clock[NOW] = t
+    if s.clock[CHECK] > 0:
+        a, q = _ask(p, s, t, pick)
+    else:
+        conscience.due(p.conscience, s.conscience, t, chance)
+        a, q = conscience.draw(s.conscience, pick)
+    if a >= 0:
+        s.known.asked[a] += 1.0
+        return a, q
+    if t >= s.clock[REFRESH]:
         _refresh(p, s, t)
     a = _probe(p, s, t)
     if a < 0:
         a = leading.best_index(s.known)
-    if s.evidence.low[a] > 0:
+    if conscience.out(s.conscience, a):
         _excursion(p, s, t)
     s.known.asked[a] += 1.0
     leading.allow(p.leading, s.known, a, t)
@@ -210,86 +177,46 @@ def select(p, s, t):
 
 
 @kernel
-def _begin_episode(p, s, t):
-    """Every arm is a candidate again, and there is no evidence. What exploitation knows stays."""
-    s.clock[START] = t
-    s.clock[EPISODES] += 1
+def _restart(p, s, t):
+    """The budgets begin anew with the episode. What exploitation knows stays."""
+    conscience.restart(p.conscience, s.conscience, t)
     s.clock[AWAY] = 0
     s.clock[DRAWN] = 0
     s.clock[CONFINED] = 0
     s.clock[REFRESH] = t
-    variance.clear(s.evidence)
-    s.starts[0] = t
-    s.lengths[0] = max(p.rounds - t, 0)
 
 
 @kernel
-def _restart(p, s, t):
-    """An episode that begins in round t because the one before has failed."""
-    _begin_episode(p, s, t)
-    s.restarts[s.clock[RESTARTS]] = t
-    s.clock[RESTARTS] += 1
-    if s.clock[RESTARTS] + 1 >= s.restarts.size:
-        s.clock[CROWDED] = 1
+def _age(s, t):
+    """That of the episode."""
+    return t - s.conscience.clock[EPISODE_START]
 
 
 @kernel
-def _begin_replay(p, s, t, m):
-    """A replay interrupts the active base; those above the root that end no later are over."""
-    top = s.evidence.clock[variance.TOP]
-    while top > 0 and s.starts[top] + s.lengths[top] <= t + m:
-        variance.end_base(p.evidence, s.evidence)
-        top -= 1
-    variance.begin_base(s.evidence)
-    s.starts[top + 1] = t
-    s.lengths[top + 1] = m
-
-
-@kernel
-def _uniform(p, s, t, pick):
-    """The arm that the active base or check draws, or -1 if there is nothing to draw from."""
-    top = s.evidence.clock[variance.TOP]
-    while top > 0 and t > s.starts[top] + s.lengths[top]:
-        variance.end_base(p.evidence, s.evidence)
-        top -= 1
-    if s.clock[CHECK] > 0:
-        s.clock[CHECK] -= 1
-        if s.clock[CHECK] == 0:
-            _conclude(p, s, t, True)
+def _ask(p, s, t, pick):
+    """The arm that the check draws, or -1 if its last round was the one before."""
+    s.clock[CHECK] -= 1
     if s.clock[CHECK] == 0:
-        if top == 0:
-            return -1, 1.0
-        for a in range(s.drawn.size):
-            s.drawn[a] = s.evidence.low[a] <= top
-    count = 0
-    for a in range(s.drawn.size):
-        count += s.drawn[a]
-    if count < 2:
+        _conclude(p, s, t, True)
         return -1, 1.0
-    place = int(pick * count)
-    for a in range(s.drawn.size):
-        if s.drawn[a]:
-            if place == 0:
-                if s.clock[CHECK] > 0 and s.evidence.low[a] > 0:
-                    _excursion(p, s, t)
-                s.clock[DRAWN] += s.clock[CHECK] > 0
-                s.known.asked[a] += 1.0
-                return a, 1.0 / count
-            place -= 1
-    return -1, 1.0
+    a, q = conscience.uniform(s.drawn, pick)
+    if conscience.out(s.conscience, a):
+        _excursion(p, s, t)
+    s.clock[DRAWN] += 1
+    return a, q
 
 
 @kernel
 def _refresh(p, s, t):
     """What changes slowly with time: who leads, and the room of each index."""
-    if not _any_left(s):  # the last arm of the master set has been retired
+    if conscience.empty(s.conscience):  # the last arm of the master set has been retired
         _restart(p, s, t)
     for a in range(s.drawn.size):
-        out = s.evidence.low[a] == NEVER or (s.clock[CONFINED] > 0 and s.evidence.low[a] > 0)
-        s.known.room[a] = -1.0 if out else 0.0
+        confined = s.clock[CONFINED] > 0 and conscience.out(s.conscience, a)
+        s.known.room[a] = -1.0 if confined or conscience.retired(s.conscience, a) else 0.0
         leading.allow(p.leading, s.known, a, t)
     leading.follow(s.known)
-    s.clock[REFRESH] = t + 1 + (t - s.clock[START]) // 64
+    s.clock[REFRESH] = t + 1 + _age(s, t) // 64
 
 
 @kernel
@@ -312,7 +239,7 @@ def _probe(p, s, t):
 def _excursion(p, s, t):
     """An evicted arm is played outside of replays: count it, and begin anew if that happens too often."""
     s.clock[AWAY] += 1
-    if s.clock[AWAY] > p.excursion * np.sqrt(s.drawn.size * (t - s.clock[START] + 1.0)):
+    if s.clock[AWAY] > p.excursion * np.sqrt(s.drawn.size * (_age(s, t) + 1.0)):
         s.clock[SOFT] += 1
         if s.clock[SOFT] <= p.soft_restarts:
             _restart(p, s, t)
@@ -328,15 +255,15 @@ def _confine(s):
     if s.clock[CONFINED] > 0:
         s.clock[REFRESH] = s.clock[NOW] + 1
         for a in range(s.drawn.size):
-            if s.evidence.low[a] > 0:
+            if conscience.out(s.conscience, a):
                 s.known.room[a] = -1.0
 
 
 @inlined_kernel
 def update(p, s, t, a, y, q):
     """A reward is evidence if it was drawn in a replay, and what it shows of its arm in any case."""
-    if q < 1.0 and s.clock[CHECK] == 0 and t >= s.starts[s.evidence.clock[variance.TOP]]:
-        _weigh(p, s, t, a, y, np.rint(1.0 / q))
+    if s.clock[CHECK] == 0 and conscience.weigh(p.conscience, s.conscience, t, a, y, q):
+        _give_up(p, s)
     if t >= s.known.since[a]:
         if s.clock[CHECK] > 0 and t > s.clock[SUSPECTED]:
             s.seen[a, PULLS] += 1.0
@@ -347,31 +274,15 @@ def update(p, s, t, a, y, q):
 
 
 @kernel
-def _weigh(p, s, t, a, y, count):
-    """A round of a replay is evidence; what it refutes is evicted, and an empty master set ends the episode."""
-    died = False
-    if s.evidence.low[a] <= s.evidence.clock[variance.TOP]:
-        died = variance.observe(p.evidence, s.evidence, a, count * (y - s.centre[0]))
-    s.centre[1] = min(s.centre[1] + 1.0, 200.0)
-    s.centre[0] += (y - s.centre[0]) / s.centre[1]
-    if died:
-        _confine(s)
-        if _any_left(s):
-            return
+def _give_up(p, s):
+    """An arm has been evicted; an empty master set ends the episode, and nothing is known any more."""
+    _confine(s)
+    if conscience.empty(s.conscience):
         for b in range(s.drawn.size):
             leading.forget(p.leading, s.known, b, s.clock[NOW] + 1, 0.0, 0.0)
             leading.recall(s.known, b, 0, 0.0)
         s.clock[SOFT] = 0
         _restart(p, s, s.clock[NOW] + 1)
-
-
-@kernel
-def _any_left(s):
-    """Whether there is an arm in the master set."""
-    left = False
-    for a in range(s.drawn.size):
-        left |= s.evidence.low[a] == 0
-    return left
 
 
 @kernel
@@ -414,7 +325,7 @@ def _suspect(p, s, w, x):
             s.seen[b, ALONE] = known.mean[b]
             s.seen[b, ALIKE] = known.mean[b] - known.level[b] / known.told[b]
             count += 1
-    if count == 0 or known.room[leader] < 0.0 or s.evidence.clock[variance.TOP] > 0 or s.clock[CHECK] > 0:
+    if count == 0 or known.room[leader] < 0.0 or conscience.replaying(s.conscience) or s.clock[CHECK] > 0:
         return
     s.drawn[leader] = True
     s.clock[SUSPECT] = leader
@@ -422,7 +333,7 @@ def _suspect(p, s, w, x):
     s.facts[WINDOW] = min(w, p.window)
     s.facts[WINDOW_PAID] = now * s.facts[WINDOW]
     s.clock[CHECKS] += 1
-    spent = s.clock[DRAWN] > p.checks * np.sqrt(s.drawn.size * (s.clock[NOW] - s.clock[START] + 1.0))
+    spent = s.clock[DRAWN] > p.checks * np.sqrt(s.drawn.size * (_age(s, s.clock[NOW]) + 1.0))
     s.clock[CHECK] = 1 if spent else p.check * (count + 1) + 1
 
 
@@ -478,22 +389,17 @@ def _likelihood(m, x, mean):
 @kernel
 def crowded(p, s):
     """Whether the state must grow."""
-    return (s.clock[CROWDED] > 0) | (s.evidence.clock[variance.CROWDED] > 0)
+    return conscience.crowded(s.conscience)
 
 
 def grow(p, s):
     """The same state with twice the room for what has run short of it."""
-    if s.evidence.clock[variance.CROWDED] > 0:
-        s = s._replace(evidence=variance.grow(s.evidence))
-    if s.clock[CROWDED] > 0:
-        s.clock[CROWDED] = 0
-        s = s._replace(restarts=np.concatenate([s.restarts, np.zeros_like(s.restarts)]))
-    return s
+    return s._replace(conscience=conscience.grow(s.conscience))
 
 
 def retire_arm(p, s, a):
     """Drop the arm from every candidate set; its place stays."""
-    s.evidence.low[a] = NEVER
+    conscience.retire(s.conscience, a)
     s.known.room[a] = -1.0
     s.clock[CHECK] = 0
     s.clock[REFRESH] = 0
@@ -502,34 +408,19 @@ def retire_arm(p, s, a):
 
 def add_arm(p, s, fresh):
     """An addition is a change by decree: the state of a new episode, with the memory of the restarts."""
-    fresh.evidence.low[:-1][s.evidence.low == NEVER] = NEVER
-    fresh.clock[[EPISODES, RESTARTS]] = s.clock[[EPISODES, RESTARTS]]
-    return fresh._replace(restarts=s.restarts)
+    return fresh._replace(conscience=conscience.add(s.conscience, fresh.conscience))
 
 
 def restarts(p, s):
     """The rounds in which an episode began because the one before had failed, hard and soft."""
-    return s.restarts[: s.clock[RESTARTS]]
+    return conscience.restarts(p, s.conscience)
 
 
 def inspect(p, s, origin, names):
     """The stack of bases, a check on top of it if there is one, and who leads."""
-
-    def listed(mask):
-        return [names[a] for a in np.flatnonzero(mask)]
-
-    low = s.evidence.low
-    bases = [
-        {"start": origin + int(s.starts[i]), "length": int(s.lengths[i]), "candidates": listed(low <= i)}
-        for i in range(s.evidence.clock[variance.TOP] + 1)
-    ]
+    seen = conscience.inspect(s.conscience, origin, names)
     if s.clock[CHECK] > 0:
         length = int(s.clock[NOW] - s.clock[SUSPECTED] + s.clock[CHECK])
-        bases.append({"start": origin + int(s.clock[SUSPECTED]), "length": length, "candidates": listed(s.drawn)})
-    return {
-        "episode": int(s.clock[EPISODES]),
-        "episode_start": origin + int(s.clock[START]),
-        "master": listed(low == 0),
-        "bases": bases,
-        "leader": names[int(s.known.leader[0])],
-    }
+        drawn = [names[a] for a in np.flatnonzero(s.drawn)]
+        seen["bases"].append({"start": origin + int(s.clock[SUSPECTED]), "length": length, "candidates": drawn})
+    return {**seen, "leader": names[int(s.known.leader[0])]}

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sigshift.kernel import kernel
+from sigshift.meta.bases import doubled
 from sigshift.meta.evidence import GAP, NEVER, ROUND, best, join, settle
 
 # The entries of the ``clock``.
@@ -56,22 +57,28 @@ def configure(arms: int, horizon: float, *, level: float = 1.0, floor: float = 0
     return Params(root=float(np.sqrt(2.0 * log)), start=floor * arms**2 * log)
 
 
-def init(arms: int, levels: int) -> State:
-    """No evidence, with room for a stack of so many bases."""
+def init(arms: int, pairs: int | None = None) -> State:
+    """No evidence; with ``pairs`` 0, for a policy that will never have any, no room for it either."""
+    pairs = arms if pairs is None else pairs
     return State(
         clock=np.zeros(CLOCKS, np.int64),
         low=np.zeros(arms, np.int64),
-        gap=np.zeros((arms, arms)),
-        spread=np.zeros((arms, arms)),
-        stacks=np.zeros((arms, arms, 8, 3)),
-        bounds=np.zeros((arms, arms, levels, 2), np.int64),
+        gap=np.zeros((pairs, pairs)),
+        spread=np.zeros((pairs, pairs)),
+        stacks=np.zeros((pairs, pairs, 8, 3)),
+        bounds=np.zeros((pairs, pairs, 8, 2), np.int64),
     )
 
 
 def grow(s: State) -> State:
-    """The same with twice the room for starts."""
+    """The same with twice the room for bases, starts or both, where it has run short."""
+    top = s.clock[TOP]
     s.clock[CROWDED] = 0
-    return s._replace(stacks=np.concatenate([s.stacks, np.zeros_like(s.stacks)], axis=2))
+    if top + 1 >= s.bounds.shape[2]:
+        s = s._replace(bounds=doubled(s.bounds, 2))
+    if s.bounds[:, :, : top + 1, 1].max() + 1 >= s.stacks.shape[2]:
+        s = s._replace(stacks=doubled(s.stacks, 2))
+    return s
 
 
 @kernel
@@ -81,7 +88,8 @@ def clear(s):
     for b in range(s.low.size):
         if s.low[b] < NEVER:
             s.low[b] = 0
-        for a in range(s.low.size):
+    for b in range(s.gap.shape[0]):
+        for a in range(s.gap.shape[0]):
             s.gap[b, a] = 0.0
             s.spread[b, a] = 0.0
             s.bounds[b, a, 0, 0] = 0
@@ -93,6 +101,8 @@ def begin_base(s):
     """A base interrupts the active one, with all arms that are not retired."""
     s.clock[TOP] += 1
     top = s.clock[TOP]
+    if top + 1 >= s.bounds.shape[2]:
+        s.clock[CROWDED] = 1
     for b in range(s.low.size):
         if s.low[b] < NEVER:
             s.low[b] = min(s.low[b], top)

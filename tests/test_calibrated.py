@@ -175,6 +175,25 @@ def test_a_saved_bandit_goes_on_as_if_it_had_never_stopped(tmp_path):
             twin.tell(*told)
 
 
+def test_the_late_rewards_of_a_check_are_no_evidence():
+    """Without replays nothing may be evicted, however small the evidence that would do and whenever rewards come."""
+    policy = ss.policy(META, replay_rate=0.0, level=0.001, floor=0.001)
+    play = Play(policy, 3, None, 1)
+    play.bind()
+    random = np.random.default_rng(1)
+    late = []
+    for t in range(3_000):
+        play.enter(t)
+        a, q = play.ask(play.params, play.state, t)
+        late.append((t, a, float(random.random() < [0.9, 0.6, 0.3][(a + t // 300) % 3]), q))
+        if len(late) > 5:
+            play.tell(play.params, play.state, *late.pop(0))
+    assert play.state.clock[calibrated.CHECKS] > 0
+    assert play.state.conscience.evidence.low.tolist() == [0, 0, 0]
+    assert play.restarts() == []
+    assert sum(room.size for room in play.state.conscience.evidence[2:]) == 0
+
+
 def test_a_master_set_that_is_retired_begins_anew():
     bandit = ss.Bandit(ss.policy(META, replay_rate=1.0, level=0.05), arms=3, seed=1)
     random = np.random.default_rng(1)

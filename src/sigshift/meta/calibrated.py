@@ -25,8 +25,8 @@ there is a hard one; after these the index is confined to the master set. All th
 against its master set is so bounded by its excursions, probes and checks: docs/theory.md has the statement.
 
 Nothing is planned for a horizon: ``rounds`` bounds the run for the eviction test alone, inside a logarithm.
-Late rewards: evidence counts if the active base had begun by the round of the decision; exploitation takes all that
-has not been forgotten since.
+Late rewards: evidence counts if the active base is a replay that had begun by the round of the decision; exploitation
+takes all that has not been forgotten since.
 """
 
 from math import lgamma
@@ -262,7 +262,7 @@ def _confine(s):
 @inlined_kernel
 def update(p, s, t, a, y, q):
     """A reward is evidence if it was drawn in a replay, and what it shows of its arm in any case."""
-    if s.clock[CHECK] == 0 and conscience.weigh(p.conscience, s.conscience, t, a, y, q):
+    if conscience.weigh(p.conscience, s.conscience, t, a, y, q):
         _give_up(p, s)
     if t >= s.known.since[a]:
         if s.clock[CHECK] > 0 and t > s.clock[SUSPECTED]:

@@ -16,7 +16,8 @@ How to use it, with two uniform numbers for each round, ``pick`` and ``chance``:
 - ``crowded(s)``, ``grow(s)``, ``retire(s, a)``, ``add(s, fresh)``, ``restarts(p, s)`` and ``inspect(s, origin, names)``
   are for the policy's functions of these names.
 
-A late reward counts if the active base had begun by the round of its decision.
+A late reward counts if the active base is a replay that had begun by the round of its decision: so it was drawn in a
+replay, among all that are candidates now. With ``replay_rate`` 0 there is no evidence and no room for any.
 """
 
 from typing import NamedTuple
@@ -86,7 +87,7 @@ def init(p: Params, arms: int) -> State:
     """Before the first round."""
     s = State(
         clock=np.zeros(CLOCKS, np.int64),
-        evidence=variance.init(arms, arms),
+        evidence=variance.init(arms, arms if p.replay_rate > 0.0 else 0),
         starts=np.zeros(LEVELS, np.int64),
         lengths=np.zeros(LEVELS, np.int64),
         drawn=np.zeros(arms, np.bool_),
@@ -183,7 +184,7 @@ def uniform(drawn, pick):
 def weigh(p, s, t, a, y, q):
     """The reward of round t: evidence if it was drawn in a replay. Returns whether an arm has been evicted."""
     top = s.evidence.clock[TOP]
-    if q >= 1.0 or t < s.starts[top]:
+    if top == 0 or q >= 1.0 or t < s.starts[top]:
         return False
     return _weigh(p, s, a, y, np.rint(1.0 / q))
 

@@ -53,7 +53,9 @@ PULLS, PAID, ALONE, ALIKE = range(4)
 WINDOW, WINDOW_PAID, ALONES, ALIKES, FACTS = range(5)
 
 MOST_CHANGES = 100  # that make probes more frequent
-SURE = 20.0
+SURE = 20.0  # rewards: how well the others' means are taken to be known
+LEAST = 4.0  # draws of the leader before a check may end
+LATEST = 5.0  # of its rewards that count before a check begins
 LEAST_RATE = 1e-12
 
 
@@ -64,8 +66,6 @@ class Params(NamedTuple):
     leading: leading.Params
     probes: float
     check: int
-    least: float
-    window: float
     unlike: float  # the logarithm of odds
     alike: float
     memory: float
@@ -124,8 +124,6 @@ def configure(
         leading=exploiting,
         probes=real("probes", probes, "The factor of the rate of probes; 0 means none.", least=0.0),
         check=whole("check", check, 0, "Draws for each arm of a check; 0 means that it is decided without."),
-        least=4.0,
-        window=5.0,
         unlike=float(np.log(unlike)),
         alike=float(np.log(alike)),
         memory=real("memory", memory, "The rewards kept of an arm after a change that matters.", least=0.0),
@@ -314,6 +312,8 @@ def _learn(p, s, a, y):
 def _suspect(p, s, w, x):
     """The leader has dropped: if others have paid more than it does now, a check begins."""
     known, leader = s.known, s.known.leader[0]
+    if known.room[leader] < 0.0 or conscience.replaying(s.conscience) or s.clock[CHECK] > 0:
+        return
     now = x / w
     count = 0
     for b in range(s.drawn.size):
@@ -325,12 +325,12 @@ def _suspect(p, s, w, x):
             s.seen[b, ALONE] = known.mean[b]
             s.seen[b, ALIKE] = known.mean[b] - known.level[b] / known.told[b]
             count += 1
-    if count == 0 or known.room[leader] < 0.0 or conscience.replaying(s.conscience) or s.clock[CHECK] > 0:
+    if count == 0:
         return
     s.drawn[leader] = True
     s.clock[SUSPECT] = leader
     s.clock[SUSPECTED] = s.clock[NOW]
-    s.facts[WINDOW] = min(w, p.window)
+    s.facts[WINDOW] = min(w, LATEST)
     s.facts[WINDOW_PAID] = now * s.facts[WINDOW]
     s.clock[CHECKS] += 1
     spent = s.clock[DRAWN] > p.checks * np.sqrt(s.drawn.size * (_age(s, s.clock[NOW]) + 1.0))
@@ -341,7 +341,7 @@ def _suspect(p, s, w, x):
 def _conclude(p, s, t, last):
     """End the check if it is decided, or has to be: has all changed alike?"""
     leader = s.clock[SUSPECT]
-    if s.seen[leader, PULLS] < p.least and not last:
+    if s.seen[leader, PULLS] < LEAST and not last:
         return
     n = s.facts[WINDOW] + s.seen[leader, PULLS]
     total = s.facts[WINDOW_PAID] + s.seen[leader, PAID]

@@ -164,7 +164,7 @@ def select(p, s, t):
         return a, q
     if t >= s.clock[REFRESH]:
         _refresh(p, s, t)
-    a = _probe(p, s, t)
+    a = _probe(p, s, t) if t >= s.clock[PROBE] and p.probes > 0.0 else -1
     if a < 0:
         a = leading.best_index(s.known)
     if conscience.out(s.conscience, a):
@@ -219,9 +219,7 @@ def _refresh(p, s, t):
 
 @kernel
 def _probe(p, s, t):
-    """The arm to be probed in round t, or -1."""
-    if t < s.clock[PROBE] or p.probes <= 0.0:
-        return -1
+    """The arm to be probed in round t, or -1 if there is none; and when the next one is."""
     arms = s.drawn.size
     rate = 0.5 * p.probes * np.sqrt((1.0 + min(s.clock[CHANGES], MOST_CHANGES)) * arms * np.log(t + 2.0) / (t + 1.0))
     s.clock[PROBE] = t + 1 + int(1.0 / max(rate, LEAST_RATE))
@@ -268,7 +266,10 @@ def update(p, s, t, a, y, q):
             s.seen[a, PAID] += y
             _conclude(p, s, s.clock[NOW], False)
         else:
-            _learn(p, s, a, y)
+            shown = leading.learn(p.leading, s.known, a, y, s.clock[NOW])
+            leading.allow(p.leading, s.known, a, s.clock[NOW])
+            if shown != leading.NOTHING:
+                _react(p, s, a, shown)
 
 
 @kernel
@@ -284,13 +285,9 @@ def _give_up(p, s):
 
 
 @kernel
-def _learn(p, s, a, y):
-    """What a reward shows of its arm, and what follows."""
+def _react(p, s, a, shown):
+    """What follows from what the rewards of arm a have shown."""
     known = s.known
-    shown = leading.learn(p.leading, known, a, y, s.clock[NOW])
-    leading.allow(p.leading, known, a, s.clock[NOW])
-    if shown == leading.NOTHING:
-        return
     w, x = known.found[0], known.found[1]
     s.clock[REFRESH] = s.clock[NOW] + 1
     if shown == leading.PROMOTED:

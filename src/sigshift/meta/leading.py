@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.indices import divergence, kl_best, negative_entropy, new_bar
+from sigshift.indices import divergence, kl_best, negative_entropy, new_bar, share
 from sigshift.kernel import inlined_kernel, kernel
 
 SIZES = 48  # windows of up to 3 * 2^47 rewards
@@ -90,7 +90,7 @@ def best_index(s):
     return kl_best(s.mean, s.entropy, s.asked, s.room, s.bar)
 
 
-@kernel
+@inlined_kernel
 def allow(p, s, a, t):
     """Let the index of arm a have the room that is right in round t, if it may be played at all."""
     if s.room[a] < 0.0:
@@ -131,7 +131,7 @@ def forget(p, s, a, t, n, total):
     s.asked[a] = n
     s.total[a] = total
     s.level[a] = n * pay(s)
-    _mean(s, a)
+    estimate(s, a)
     allow(p, s, a, t)
 
 
@@ -153,7 +153,7 @@ def add(p, s, a, t, n, total):
     s.told[a] += n
     s.total[a] += total
     s.level[a] += n * pay(s)
-    _mean(s, a)
+    estimate(s, a)
     allow(p, s, a, t)
 
 
@@ -166,18 +166,19 @@ def recall(s, a, n, total):
 
 
 @inlined_kernel
-def _mean(s, a):
-    s.mean[a] = min(s.total[a] / s.told[a], 1.0) if s.told[a] > 0.0 else UNTOLD
+def estimate(s, a):
+    """What the index reads of arm a: its mean and the negative entropy of that."""
+    s.mean[a] = share(s.total[a], s.told[a], UNTOLD)
     s.entropy[a] = negative_entropy(s.mean[a])
 
 
-@kernel
+@inlined_kernel
 def learn(p, s, a, y, t):
     """A reward of arm a. Returns what it shows; ``found`` has the window."""
     s.told[a] += 1.0
     s.total[a] += y
     s.level[a] += pay(s)
-    _mean(s, a)
+    estimate(s, a)
     s.recent[a] += 1
     s.paid[a] += y
     n, total, level = s.recent[a], s.paid[a], pay(s)

@@ -138,6 +138,76 @@ class NaiveVariance:
         self.round += 1
 
 
+class NaiveConscience:
+    """Episodes, replays and their evidence, with the stack of bases as a list of [start, length]."""
+
+    def __init__(self, arms, rounds, replay_rate, shortest, level, floor):
+        self.arms, self.rounds, self.replay_rate, self.shortest = arms, rounds, replay_rate, shortest
+        self.evidence = NaiveVariance(arms, rounds, level, floor)
+        self.retired = set()
+        self.rewards, self.mean = 0, 0.0
+        self.restarts = []
+
+    def begin(self, t):
+        self.evidence.clear()
+        self.evidence.dead = [set(self.retired)]
+        self.stack = [[t, max(self.rounds - t, 0)]]
+
+    def restart(self, t):
+        self.begin(t)
+        self.restarts.append(t)
+
+    def retire(self, a):
+        self.retired.add(a)
+        for dead in self.evidence.dead:
+            dead.add(a)
+
+    def schedule(self, age, chance):
+        """The largest length that is due: its law, read off with one uniform number."""
+        lengths = [self.shortest * 2**i for i in range(64) if self.shortest * 2**i <= age]
+        p = [min(1.0, self.replay_rate / math.sqrt(m * age)) for m in lengths]
+        reached = 0.0
+        for i in reversed(range(len(lengths))):
+            reached += p[i] * math.prod([1 - x for x in p[i + 1 :]])
+            if chance < reached:
+                return lengths[i]
+        return 0
+
+    def due(self, t, chance):
+        m = self.schedule(t - self.stack[0][0], chance)
+        for i in reversed(range(1, len(self.stack))):  # over, or never active again
+            if t > sum(self.stack[i]) or (m > 0 and sum(self.stack[i]) <= t + m):
+                for parts in (self.stack, self.evidence.bases, self.evidence.dead):
+                    del parts[i]
+        if m > 0:
+            self.stack.append([t, m])
+            self.evidence.begin_base()
+            self.evidence.dead[-1] |= self.retired
+
+    def candidates(self, level=-1):
+        return [a for a in range(self.arms) if a not in self.evidence.dead[level]]
+
+    def draw(self, pick):
+        count = len(self.candidates())
+        if len(self.stack) == 1 or count < 2:
+            return -1, 1.0
+        return self.candidates()[int(pick * count)], 1.0 / count
+
+    def weigh(self, t, a, y, q):
+        if len(self.stack) == 1 or q == 1.0 or t < self.stack[-1][0]:
+            return False
+        before = sum(map(len, self.evidence.dead))
+        if a in self.candidates():
+            self.evidence.observe(a, round(1 / q) * (y - self.mean))
+        self.rewards = min(self.rewards + 1, 200)
+        self.mean += (y - self.mean) / self.rewards
+        return sum(map(len, self.evidence.dead)) > before
+
+    def listed(self):
+        bases = enumerate(self.stack)
+        return [{"start": start, "length": m, "candidates": self.candidates(i)} for i, (start, m) in bases]
+
+
 class NaiveLeading:
     """What the rewards of an arm show: every window that is to be looked at, from the list of its rewards."""
 

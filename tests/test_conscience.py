@@ -1,0 +1,91 @@
+"""META's conscience under a policy that plays anything: against a plain twin, round by round."""
+
+import collections
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naive import NaiveConscience
+from sigshift.meta import conscience
+
+SEEN = ("replays", "nested", "evictions", "restarts", "late", "grown")
+
+
+@st.composite
+def lives(draw):
+    return {
+        "arms": draw(st.integers(2, 6)),
+        "replay_rate": draw(st.sampled_from([0.0, 0.1, 0.5, 3.0])),
+        "shortest": draw(st.sampled_from([2, 3, 8])),
+        "level": 10.0 ** draw(st.floats(-2.5, -0.5)),
+        "floor": 10.0 ** draw(st.floats(-4.0, -1.0)),
+        "late": draw(st.integers(0, 6)),
+        "retires": draw(st.booleans()),
+        "seed": draw(st.integers(0, 2**32 - 1)),
+    }
+
+
+def lived(arms, replay_rate, shortest, level, floor, late, retires, seed, rounds=500):
+    """Let the kernels and the twin live through the same rounds; they must agree on all. Returns what they met."""
+    random = np.random.default_rng(seed)
+    levers = {"replay_rate": replay_rate, "shortest": shortest, "level": level, "floor": floor}
+    params = conscience.configure(arms, rounds=1_000, **levers)
+    state, twin = conscience.init(params, arms), NaiveConscience(arms, 1_000, **levers)
+    means = random.random((3, arms))
+    met: collections.Counter[str] = collections.Counter()
+    waiting = []
+    twin.begin(0)
+    for t in range(rounds):
+        if conscience.crowded(state):
+            state = conscience.grow(state)
+            met["grown"] += 1
+        if retires and t == rounds // 2:
+            conscience.retire(state, arms - 1)
+            twin.retire(arms - 1)
+        if conscience.empty(state):
+            assert not twin.candidates(0)
+            conscience.restart(params, state, t)
+            twin.restart(t)
+        a, q = -1, 1.0
+        if t == 0 or conscience.replaying(state) or random.random() < 0.9:  # else the policy is busy
+            pick, chance = random.random(2)
+            conscience.due(params, state, t, chance)
+            twin.due(t, chance)
+            a, q = conscience.draw(state, pick)
+            assert (a, q) == twin.draw(pick)
+        seen = conscience.inspect(state, 0, range(arms))
+        assert seen["bases"] == twin.listed()
+        assert seen["master"] == twin.candidates(0)
+        met["replays"] += seen["bases"][-1]["start"] == t > 0
+        met["nested"] += len(seen["bases"]) > 2
+        a = a if a >= 0 else int(random.integers(arms))
+        waiting.append((t, a, float(random.random() < means[3 * t // rounds, a]), q))
+        while len(waiting) > late:
+            told = waiting.pop(int(random.integers(len(waiting))))
+            died = conscience.weigh(params, state, *told)
+            assert died == twin.weigh(*told)
+            met["evictions"] += died
+            met["late"] += told[0] < t and told[3] < 1.0
+    assert conscience.restarts(params, state).tolist() == twin.restarts
+    assert seen["episode"] == len(twin.restarts)
+    met["restarts"] = len(twin.restarts)
+    return met
+
+
+@settings(max_examples=80, deadline=None)
+@given(lives())
+def test_it_lives_as_its_twin_does(life):
+    met = lived(**life)
+    assert life["replay_rate"] > 0.0 or not +met
+
+
+def test_the_comparison_meets_everything():
+    met = lived(4, 1.0, 2, 0.03, 0.001, 2, True, 1, rounds=2_000)
+    assert all(met[name] >= 3 for name in SEEN), met
+
+
+def test_without_replays_it_takes_no_room():
+    params = conscience.configure(1_000, replay_rate=0.0)
+    state = conscience.init(params, 1_000)
+    assert sum(part.nbytes for part in (*state.evidence, *state[2:])) < 16 * 1_000

@@ -203,13 +203,8 @@ def mature(p, s, b):
             size = bounds[level, 1]
             old = size
             while i < ripe and (level == top or events[i, b] < s.starts[level + 1]):
-                gap = events[i, a]
-                while size > bottom and stack[size - 1, GAP] >= gap:
-                    size -= 1
-                old = min(old, size)
-                stack[size, ROUND] = events[i, b]
-                stack[size, GAP] = gap
-                size += 1
+                size = pushed(stack, bottom, size, events[i, b], events[i, a])
+                old = min(old, size - 1)
                 i += 1
             bounds[level, 1] = settle(p.root, now, stack, bottom, old, size)
         used = max(used, bounds[top, 1])
@@ -220,6 +215,16 @@ def mature(p, s, b):
     s.waiting[b] = count - ripe
     if nearly_full(s, b):
         s.clock[CROWDED] = 1
+
+
+@inlined_kernel
+def pushed(stack, bottom, size, u, gap):
+    """Put a start onto a stack that ends at ``size``, in place of those that it beats for ever; where it ends now."""
+    while size > bottom and stack[size - 1, GAP] >= gap:
+        size -= 1
+    stack[size, ROUND] = u
+    stack[size, GAP] = gap
+    return size + 1
 
 
 @inlined_kernel
@@ -250,14 +255,10 @@ def join(root, now, stack, bounds, top):
     bottom = bounds[top - 1, 0]
     size = bounds[top - 1, 1]
     old = size
-    while size > bottom and stack[size - 1, GAP] >= stack[bounds[top, 0], GAP]:
-        size -= 1
     for i in range(bounds[top, 0], bounds[top, 1]):
-        stack[size, ROUND] = stack[i, ROUND]
-        stack[size, GAP] = stack[i, GAP]
-        size += 1
-    kept = min(old, size - bounds[top, 1] + bounds[top, 0])
-    bounds[top - 1, 1] = settle(root, now, stack, bottom, kept, size)
+        size = pushed(stack, bottom, size, stack[i, ROUND], stack[i, GAP])
+        old = min(old, size - 1)
+    bounds[top - 1, 1] = settle(root, now, stack, bottom, old, size)
 
 
 @inlined_kernel

@@ -27,7 +27,7 @@ import numpy as np
 
 from sigshift.kernel import kernel
 from sigshift.meta.bases import doubled
-from sigshift.meta.evidence import GAP, NEVER, ROUND, best, join, settle
+from sigshift.meta.evidence import GAP, NEVER, ROUND, best, join, pushed, settle
 
 # The entries of the ``clock``.
 TOP, CROWDED, CLOCKS = 0, 1, 2
@@ -142,13 +142,9 @@ def _weigh(p, s, b, a, x):
     bounds = s.bounds[b, a]
     stack = s.stacks[b, a]
     bottom = bounds[top, 0]
-    size = bounds[top, 1]
-    while size > bottom and stack[size - 1, GAP] >= s.gap[b, a]:
-        size -= 1
-    stack[size, ROUND] = s.spread[b, a]
-    stack[size, GAP] = s.gap[b, a]
+    size = pushed(stack, bottom, bounds[top, 1], s.spread[b, a], s.gap[b, a])
     now = s.spread[b, a] + x * x + p.start
-    bounds[top, 1] = settle(p.root, now, stack, bottom, size, size + 1)
+    bounds[top, 1] = settle(p.root, now, stack, bottom, size - 1, size)
     if bounds[top, 1] + 1 >= stack.shape[0]:
         s.clock[CROWDED] = 1
     s.gap[b, a] += x

@@ -37,7 +37,7 @@ def lived(arms, replay_rate, shortest, level, floor, late, retires, seed, rounds
     waiting = []
     twin.begin(0)
     for t in range(rounds):
-        if conscience.crowded(state):
+        if state.clock[conscience.CROWDED] > 0:
             state = conscience.grow(state)
             met["grown"] += 1
         if retires and t == rounds // 2:

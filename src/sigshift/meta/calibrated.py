@@ -37,7 +37,7 @@ import numpy as np
 from sigshift.checks import real, whole
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import conscience, leading
-from sigshift.meta.evidence import EPISODE_START
+from sigshift.meta.evidence import CROWDED, EPISODE_START
 from sigshift.rng import uniforms
 
 PAPER = "Suk, Kpotufe 2022"
@@ -386,7 +386,7 @@ def _likelihood(m, x, mean):
 @kernel
 def crowded(p, s):
     """Whether the state must grow."""
-    return conscience.crowded(s.conscience)
+    return s.conscience.clock[CROWDED] > 0
 
 
 def grow(p, s):

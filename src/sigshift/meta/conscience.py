@@ -13,8 +13,9 @@ How to use it, with two uniform numbers for each round, ``pick`` and ``chance``:
 - ``weigh(p, s, t, a, y, q)`` for every reward, which says whether an arm has been evicted;
 - ``out(s, a)`` says whether arm a is not in the master set, and ``empty(s)`` whether nobody is: then the policy calls
   ``restart(p, s, t)``, t the next round. ``begin_episode(p, s, t)`` is the same if nothing has failed;
-- ``crowded(s)``, ``grow(s)``, ``retire(s, a)``, ``add(s, fresh)``, ``restarts(p, s)`` and ``inspect(s, origin, names)``
-  are for the policy's functions of these names.
+- ``grow(s)``, ``retire(s, a)``, ``add(s, fresh)``, ``restarts(p, s)`` and ``inspect(s, origin, names)`` are for the
+  policy's functions of these names. Its ``crowded`` looks whether ``clock[CROWDED] > 0`` by itself: online that is
+  plain Python, and calling a kernel from there takes longer than a whole round.
 
 A late reward counts if the active base is a replay that had begun by the round of its decision: so it was drawn in a
 replay, among all that are candidates now. With ``replay_rate`` 0 there is no evidence and no room for any.
@@ -29,7 +30,7 @@ from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import variance
 from sigshift.meta.bases import carried, count_restart, doubled, listed, replay_length
 from sigshift.meta.bases import restarts as restarts
-from sigshift.meta.evidence import CLOCKS, CROWDED, EPISODE_START, EPISODES, NEVER
+from sigshift.meta.evidence import CLOCKS, CROWDED, EPISODE_START, EPISODES, NEVER, RESTARTS
 from sigshift.meta.variance import TOP
 
 ROUNDS = 10**8
@@ -147,6 +148,7 @@ def _arrange(p, s, t, m):
         variance.begin_base(s.evidence)
         s.starts[top + 1] = t
         s.lengths[top + 1] = m
+        s.clock[CROWDED] |= s.evidence.clock[variance.CROWDED]
 
 
 @inlined_kernel
@@ -195,6 +197,7 @@ def _weigh(p, s, a, y, count):
     died = False
     if s.evidence.low[a] <= s.evidence.clock[TOP]:
         died = variance.observe(p.evidence, s.evidence, a, count * (y - s.centre[0]))
+        s.clock[CROWDED] |= s.evidence.clock[variance.CROWDED]
     s.centre[1] = min(s.centre[1] + 1.0, MEMORY)
     s.centre[0] += (y - s.centre[0]) / s.centre[1]
     return died
@@ -227,18 +230,12 @@ def replaying(s):
     return s.evidence.clock[TOP] > 0
 
 
-@inlined_kernel
-def crowded(s):
-    """Whether the state must grow."""
-    return (s.clock[CROWDED] > 0) | (s.evidence.clock[variance.CROWDED] > 0)
-
-
 def grow(s):
     """The same state with twice the room for what has run short of it."""
+    s.clock[CROWDED] = 0
     if s.evidence.clock[variance.CROWDED] > 0:
         s = s._replace(evidence=variance.grow(s.evidence))
-    if s.clock[CROWDED] > 0:
-        s.clock[CROWDED] = 0
+    if s.clock[RESTARTS] + 1 >= s.restarts.size:
         s = s._replace(restarts=doubled(s.restarts))
     return s
 

@@ -527,7 +527,7 @@ def restarts(p, s):
 
 
 def inspect(p, s, origin, names):
-    """The stack of bases, a check on top of it if there is one, and who leads."""
+    """The stack of bases, a check on top of it if there is one, who leads, and the soft restarts since a hard one."""
 
     def listed(mask):
         return [names[a] for a in np.flatnonzero(mask)]
@@ -537,13 +537,17 @@ def inspect(p, s, origin, names):
         {"start": origin + int(s.starts[i]), "length": int(s.lengths[i]), "candidates": listed(low <= i)}
         for i in range(s.evidence.clock[variance.TOP] + 1)
     ]
-    if s.clock[CHECK] > 0:
-        length = int(s.clock[NOW] - s.clock[SUSPECTED] + s.clock[CHECK])
-        bases.append({"start": origin + int(s.clock[SUSPECTED]), "length": length, "candidates": listed(s.drawn)})
+    checking = bool(s.clock[CHECK] > 0)
+    if checking:  # it begins in the round after the suspicion
+        start = int(s.clock[SUSPECTED]) + 1
+        length = int(s.clock[NOW] + s.clock[CHECK]) - start - 1
+        bases.append({"start": origin + start, "length": length, "candidates": listed(s.drawn)})
     return {
         "episode": int(s.clock[EPISODES]),
         "episode_start": origin + int(s.clock[START]),
         "master": listed(low == 0),
         "bases": bases,
+        "checking": checking,
+        "soft_restarts": int(s.clock[SOFT]),
         "leader": names[int(s.known.leader[0])],
     }

@@ -17,7 +17,7 @@ TINY = ss.policy("meta", c0=0.0005, replay_rate=0.5)
 REMARK = ss.policy("meta", threshold="remark", c0=0.05, replay_rate=1.0)
 DOUBLING = ss.policy("meta", c0=0.01, replay_rate=0.5, horizon="unknown")
 SHORTER = ss.policy("meta", c0=0.01, replay_rate=0.5, horizon=700)
-CALIBRATED = ss.policy("meta", threshold="calibrated")
+CALIBRATED = ss.policy("meta")
 RESTLESS = ss.policy(CALIBRATED, replay_rate=0.3, level=0.1, floor=0.02, excursion=0.7)
 NESTED = ss.policy(CALIBRATED, replay_rate=1.0, shortest=2, level=0.05, floor=0.01, check=3)
 
@@ -39,7 +39,7 @@ NAMES += ["calibrated", "calibrated and restless", "calibrated and nested"]
 
 
 def calibrated(opened):
-    return dict(opened.policy.params).get("threshold") == "calibrated"
+    return opened.policy.module is CALIBRATED.module
 
 
 @pytest.fixture(scope="module", params=CASES, ids=NAMES)
@@ -301,7 +301,7 @@ def test_a_policy_without_bases_gives_its_choices_only():
 def test_a_function_of_several_blocks_is_the_same_run():
     env = ss.env("trig", horizon=70_000)
     assert len(list(env.blocks())) == 2
-    for policy in (ss.policy("meta"), "ucb1"):
+    for policy in (ss.policy("meta"), ss.policy("meta", threshold="paper"), "ucb1"):
         by_function = ss.anatomy(policy, env, seed=1)
         by_table = ss.anatomy(policy, ss.Environment.from_means(env.means()), seed=1)
         assert np.array_equal(by_function.choices, by_table.choices)

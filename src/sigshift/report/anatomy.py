@@ -228,12 +228,14 @@ class Anatomy:
     def _about_bases(self) -> list[str]:
         replays = self.bases.depth > 0
         lengths = self.bases.length[replays]
-        sizes = f" of {lengths.min():,} to {lengths.max():,} rounds" if lengths.size else ""
         inside = 1.0 - float((self.bases.depth[self.active_base] == 0).mean())
+        about = ""
+        if lengths.size:
+            about = f" of {lengths.min():,} to {lengths.max():,} rounds, up to {self.bases.depth.max()} deep"
+            about += f", which played {inside:.1%} of the rounds"
         left = Counter(bool(master) for master in self.evictions.master)
         lines = [
-            f"  {_counted(self.episodes.size, 'episode')}, {_counted(lengths.size, 'replay')}{sizes}, "
-            f"up to {self.bases.depth.max()} deep, which played {inside:.1%} of the rounds",
+            f"  {_counted(self.episodes.size, 'episode')}, {_counted(lengths.size, 'replay')}{about}",
             f"  {_counted(self.evictions.round.size, 'eviction')}, {left[True]:,} of them from the master set",
         ]
         if self.checks.start.size:

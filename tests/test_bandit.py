@@ -1387,7 +1387,7 @@ from pathlib import Path
 import sigshift as ss
 
 def state(seed, rounds):
-    bandit = ss.Bandit("meta", arms=6, horizon=1000, seed=seed)
+    bandit = ss.Bandit(ss.policy("meta", threshold="paper"), arms=6, horizon=1000, seed=seed)
     for _ in range(rounds):
         bandit.tell(bandit.ask(), 0.5)
     return bandit

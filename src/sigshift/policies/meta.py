@@ -11,8 +11,8 @@ rate 1. So it never restarts in vain, and needs more than 10^6 rounds to gain an
 ``c0=0.2`` and ``replay_rate=0.5``, are playable, not proven. It alone has a ``c0`` and plans for a horizon: who says
 ``c0`` and no ``threshold`` means it.
 
-A reward that comes late adds its evidence on arrival, with the weight of its decision, to the bases that had
-begun by the decision's round and still run.
+In the paper's form a reward that comes late adds its evidence on arrival, with the weight of its decision, to the
+bases that had begun by the decision's round and still run.
 """
 
 import sys

@@ -252,7 +252,7 @@ def anatomy(policy: Any = "meta", env: Any = "pb2", seed: int = 0, run: int = 0,
     """Play the run that ``ss.simulate(policy, env, seed=seed)`` plays as its run number ``run``, and lay it open.
 
     ``horizon`` stops it after so many rounds (the policy still plans for the whole environment, as in ``simulate``).
-    A policy without bases gives its choices only. It takes some 20 microseconds a round.
+    A policy without bases gives its choices only. It takes 10 to 20 microseconds a round.
 
     >>> import sigshift as ss
     >>> opened = ss.anatomy(ss.policy("meta", threshold="paper"), "pb2", seed=1, horizon=3_000)

@@ -40,7 +40,7 @@ RESTART = ("suite-stat10", "season", "suite-benign-joint", "suite-benign-losers"
 ALARM = {"means": (0.05, 0.5, 0.9), "levels": (0.6, 0.8, 1.0)}
 RISE = {"gaps": (0.02, 0.1, 0.3), "accepts": (4.0, 7.0)}
 PROBES = 1_000_000
-SUBJECT = policy("meta", threshold="calibrated")
+SUBJECT = policy("meta")
 
 
 @kernel

@@ -63,7 +63,7 @@ VARIANTS = (  # beside the defaults, and those that are told the truth
     "glr_kl_ucb(restart='local')",
     "detect(detector='adwin')",
     "detect(detector='e_detector')",
-    "meta(threshold='calibrated')",
+    "meta(threshold='paper')",
     "bob(base='exp3s')",
     "raw_ucb(alpha=1.4)",
     f"raw_ucb({SIGMA})",
@@ -80,7 +80,7 @@ VARIANTS = (  # beside the defaults, and those that are told the truth
 FRAMES = ("detect", "bob")  # what they can be told, a policy of a narrower name or their own search shows
 DRAWN = (
     *("kl_ucb", "thompson", "ucb1", "tsallis_inf", "sw_kl_ucb", "sw_ts", "d_ts", "exp3s", "glr_kl_ucb", "cusum_ucb"),
-    *("pht_ucb", "adr_bandit", "ucbl_cpd", "auto", "meta", "meta(threshold='calibrated')", "ad_switch"),
+    *("pht_ucb", "adr_bandit", "ucbl_cpd", "auto", "meta", "meta(threshold='paper')", "ad_switch"),
     "uniform",
 )
 LUCKY = ("heidari",)  # no yardstick: with coins it ends up on the first arm, which is the best one of some problems

@@ -40,10 +40,10 @@ NEAR = 3.0  # times the best: who is that near at SHORT plays MIDDLE, too
 DOZEN = 12  # the best ones of MIDDLE, which play LONG, too
 LONGEST = 180.0  # seconds that a policy may take for all of one horizon
 
-CALIBRATED = "meta(threshold='calibrated')"
-VARIANTS = ("auto(forget='all')", "glr_kl_ucb(restart='local')", CALIBRATED, "bob(base='exp3s')")
+PAPERS = "meta(threshold='paper')"
+VARIANTS = ("auto(forget='all')", "glr_kl_ucb(restart='local')", PAPERS, "bob(base='exp3s')")
 KNOWN = ("kl_ucb", "ucb1", "thompson", "exp3s", "sw_ucb", "d_ucb", "glr_kl_ucb", "auto", "meta", *VARIANTS[:3])
-ALWAYS = ("glr_kl_ucb", "auto", "auto(forget='all')", "kl_ucb", "meta", CALIBRATED)
+ALWAYS = ("glr_kl_ucb", "auto", "auto(forget='all')", "kl_ucb", "meta", PAPERS)
 TENTH = "rate=tenth"  # how the tables call a parameter that goes with the horizon
 DRAWN = 22  # rows of a picture
 

@@ -1,4 +1,4 @@
-"""The pictures of the docs, made anew from real runs: those of the tutorial, and regret and anatomy of META on `trig`.
+"""The pictures of the docs, made anew from real runs: those of the tutorial; regret on `trig`, and one META there.
 
     PYTHONPATH=src python benchmarks/pictures.py
 
@@ -21,14 +21,15 @@ FOLDER = ROOT / "docs" / "pictures"
 HORIZON = 10_000_000
 OPENED_HORIZON = 1_000_000
 RUNS = 10
-META = ss.policy("meta", c0=0.2, replay_rate=0.5)
+META = ss.policy("meta", threshold="paper")
+OURS = ("auto", "meta")
 RIVALS = ("uniform", "ucb1", "exp3s")
 
 
 def main() -> int:
     FOLDER.mkdir(exist_ok=True)
     tutorial()
-    runs = ss.simulate([META, *RIVALS], ss.env("trig", horizon=HORIZON), runs=RUNS, seed=0)
+    runs = ss.simulate([*OURS, META, *RIVALS], ss.env("trig", horizon=HORIZON), runs=RUNS, seed=0)
     runs.plot(FOLDER / "trig-regret.png")
     print(runs)
     opened = ss.anatomy(META, ss.env("trig", horizon=OPENED_HORIZON), seed=0)

@@ -1,4 +1,4 @@
-"""Regret over the horizon on `trig`: META with the paper's constants, META as it is by default, and uniform play.
+"""Regret over the horizon on `trig`: the paper's META, with its constants and with playable ones, and uniform play.
 
     PYTHONPATH=src python benchmarks/scaling.py
 

@@ -17,6 +17,9 @@ TINY = ss.policy("meta", c0=0.0005, replay_rate=0.5)
 REMARK = ss.policy("meta", threshold="remark", c0=0.05, replay_rate=1.0)
 DOUBLING = ss.policy("meta", c0=0.01, replay_rate=0.5, horizon="unknown")
 SHORTER = ss.policy("meta", c0=0.01, replay_rate=0.5, horizon=700)
+CALIBRATED = ss.policy("meta")
+RESTLESS = ss.policy(CALIBRATED, replay_rate=0.3, level=0.1, floor=0.02, excursion=0.7)
+NESTED = ss.policy(CALIBRATED, replay_rate=1.0, shortest=2, level=0.05, floor=0.01, check=3)
 
 CASES = [
     (LIVELY, ss.env("pb2", horizon=3_000), 0, 0),
@@ -25,10 +28,18 @@ CASES = [
     (REMARK, ss.env("pb3", horizon=2_000), 2, 1),
     (DOUBLING, ss.env("pb2", horizon=2_500), 3, 2),
     (SHORTER, ss.env("drift", horizon=2_500, arms=8), 4, 0),
-    (ss.policy("meta"), ss.env("season", horizon=1_000), 0, 0),
+    (ss.policy("meta", threshold="paper"), ss.env("season", horizon=1_000), 0, 0),
     (LIVELY, ss.env("many-arms", horizon=3_000), 0, 0),
+    (CALIBRATED, ss.env("rotate", horizon=8_000), 2, 0),
+    (RESTLESS, ss.env("rotate", horizon=8_000), 1, 1),
+    (NESTED, ss.env("pb1", horizon=2_000), 4, 0),
 ]
-NAMES = ["pb2", "trig", "tiny", "remark", "doubling", "past its horizon", "default", "many arms"]
+NAMES = ["pb2", "trig", "tiny", "remark", "doubling", "past its horizon", "paper", "many arms"]
+NAMES += ["calibrated", "calibrated and restless", "calibrated and nested"]
+
+
+def calibrated(opened):
+    return opened.policy.module is CALIBRATED.module
 
 
 @pytest.fixture(scope="module", params=CASES, ids=NAMES)
@@ -78,6 +89,13 @@ def test_it_agrees_with_what_inspect_says(case):
         if t not in looked:
             continue
         facts = play.inspect(t, range(case.arms))
+        checks = np.flatnonzero((case.checks.start <= t) & (case.checks.end > t))
+        assert checks.size == facts.get("checking", False)
+        if checks.size:
+            check = facts["bases"].pop()
+            assert check["candidates"] == np.flatnonzero(case.checks.arms[checks[0]]).tolist()
+            assert check["start"] == case.checks.start[checks[0]]
+            assert t <= check["start"] + check["length"]
         live = np.flatnonzero((bases.start <= t) & (bases.end > t))
         expected = list(zip(bases.start[live].tolist(), bases.length[live].tolist(), strict=True))
         assert [(base["start"], base["length"]) for base in facts["bases"]] == expected
@@ -172,7 +190,7 @@ def test_the_evictions_explain_every_candidate_set(case):
                 master.remove(lost.arm[row])
             row += 1
         if t in episodes:
-            assert not master or t not in case.restarts
+            assert not master or t not in case.restarts or t in case.soft_restarts
             master = set(range(case.arms))
         assert sets[case.changes.base[i]] == set(case.candidates(t))
         assert master == set(case.master(t))
@@ -190,9 +208,17 @@ def test_the_rounds_of_all_bases_add_up(case):
 
 
 def test_only_candidates_are_played(case):
+    """The calibrated form draws from them in its replays only, and from whom it suspects in its checks."""
     assert case.active_size.size == case.active_base.size == case.rounds
     rows = np.repeat(np.arange(case.changes.round.size), np.diff(case.changes.round, append=case.rounds))
-    assert case.changes.candidates[rows, case.choices].all()
+    drawn = np.ones(case.rounds, np.bool_)
+    if calibrated(case):
+        drawn = (case.bases.depth[case.active_base] > 0) & (case.active_size > 1)
+    assert case.changes.candidates[rows, case.choices][drawn].all()
+    for start, end, arms in zip(*case.checks, strict=True):
+        assert start < end
+        assert arms[case.choices[start:end]].all()
+        assert (case.bases.depth[case.active_base[start:end]] == 0).all()
     assert np.array_equal(case.changes.candidates[rows].sum(axis=1), case.active_size)
 
 
@@ -202,6 +228,35 @@ def test_everything_is_ready_for_json(case):
     assert facts["bases"]["ended"] == list(case.bases.ended)
     assert facts["changes"]["candidates"][0] == case.candidates(0)
     assert facts["restarts"] == case.restarts.tolist()
+    assert facts["soft_restarts"] == case.soft_restarts.tolist()
+    assert [len(arms) for arms in facts["checks"]["arms"]] == case.checks.arms.sum(axis=1).tolist()
+
+
+def test_what_only_the_calibrated_form_has():
+    """All of it happens in this run: checks, soft restarts, hard ones, and replays that find evicted arms again."""
+    policy, env, seed, run = CASES[NAMES.index("calibrated and restless")]
+    opened = ss.anatomy(policy, env, seed=seed, run=run)
+    soft = set(opened.soft_restarts.tolist())
+    assert 0 < len(soft) < opened.restarts.size
+    assert soft < set(opened.restarts.tolist())
+    emptied = set(opened.evictions.round[opened.evictions.master].tolist())
+    assert all((t in emptied) != (t in soft) for t in opened.restarts.tolist())
+    assert opened.checks.start.size > 0
+    assert f"{opened.restarts.size} restarts ({len(soft)} soft)" in str(opened)
+    assert "which played" in str(opened).splitlines()[-2]
+    paper = ss.anatomy(LIVELY, "pb2", horizon=500)
+    assert paper.checks.start.size == paper.soft_restarts.size == 0
+
+
+def test_rested_arms_pay_by_their_own_pulls():
+    env = ss.env("rotting", horizon=3_000)
+    opened = ss.anatomy(NESTED, env, seed=1, run=2)
+    play = Play(NESTED, env.arms, env.horizon, 1, 2, env)
+    choices, rewards = np.empty(3_000, np.int64), np.empty(3_000)
+    key = derive(1, REWARD_DOMAIN)
+    play.simulate(0, 3_000, next(env.blocks()), env.law_code, env.spread, key, choices, rewards)
+    assert opened.has_bases
+    assert np.array_equal(choices, opened.choices)
 
 
 def test_the_text(case):
@@ -246,7 +301,7 @@ def test_a_policy_without_bases_gives_its_choices_only():
 def test_a_function_of_several_blocks_is_the_same_run():
     env = ss.env("trig", horizon=70_000)
     assert len(list(env.blocks())) == 2
-    for policy in (ss.policy("meta"), "ucb1"):
+    for policy in (ss.policy("meta"), ss.policy("meta", threshold="paper"), "ucb1"):
         by_function = ss.anatomy(policy, env, seed=1)
         by_table = ss.anatomy(policy, ss.Environment.from_means(env.means()), seed=1)
         assert np.array_equal(by_function.choices, by_table.choices)

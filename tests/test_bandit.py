@@ -49,7 +49,7 @@ METAS = [
     {"threshold": threshold, "c0": c0, "replay_rate": rate}
     for threshold, c0, rate in itertools.product(["paper", "remark"], [1e-7, 1e-3, 0.2], [0.5, 1.0])
 ]
-PLAIN = st.sampled_from([ss.policy(name) for name in ONLINE if name != "meta"])
+PLAIN = st.sampled_from([ss.policy(name) for name in ONLINE])
 TUNED = st.sampled_from([ss.policy("meta", **params) for params in [*METAS, {"c0": 1e-3, "horizon": "unknown"}]])
 NO_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
@@ -99,7 +99,7 @@ class Operations(RuleBasedStateMachine):
             return ss.Bandit(policy, arms=arms, horizon=horizon, seed=seed)
 
         self.begin, self.salt = begin, salt
-        self.is_meta = "meta" in policy.label
+        self.is_meta = "c0" in dict(policy.params)
         self.movable = not getattr(policy.module, "FIXED_ARMS", False)
         self.bandit = begin()
         self.twins = [begin()]
@@ -409,7 +409,8 @@ def online(bandit, env, seed, rounds=None):
     ("policy", "told"),
     [(ss.policy(name), True) for name in ONLINE]
     + [(ss.policy("meta", c0=1e-3), True), (ss.policy("meta", threshold="remark", c0=0.05), True)]
-    + [(ss.policy(name, horizon="unknown"), False) for name in ("meta", "exp3", "exp3s") if name in ONLINE]
+    + [(ss.policy(name, horizon="unknown"), False) for name in ("exp3", "exp3s")]
+    + [(ss.policy("meta", threshold="paper", horizon="unknown"), False)]
     + [(ss.policy("meta", c0=1e-3, horizon="unknown"), False), (ss.policy("meta", c0=1e-3, horizon=350), True)],
     ids=lambda value: value.label if isinstance(value, ss.Policy) else "",
 )
@@ -450,7 +451,7 @@ def test_a_told_horizon_is_a_plan_and_not_a_fence():
     assert (bandit._play.state.total == before).all()
 
 
-@pytest.mark.parametrize("policy", ["meta", "exp3", "exp3s"])
+@pytest.mark.parametrize("policy", [ss.policy("meta", threshold="paper"), "exp3", "exp3s"], ids=str)
 def test_a_reward_of_an_epoch_that_is_over_is_taken_and_of_no_weight(policy):
     bandit, plain = (ss.Bandit(policy, arms=3, seed=1) for _ in range(2))
     for t in range(20):
@@ -931,7 +932,7 @@ def test_an_unknown_propensity_is_none_through_files(own):
 def test_asks_without_tells_cost_little_and_can_be_forgotten():
     import tracemalloc
 
-    for policy in ("meta", "ucb1"):
+    for policy in ("meta", ss.policy("meta", threshold="paper"), "ucb1"):
         bandit = ss.Bandit(policy, arms=5, horizon=200_000, seed=1)
         tracemalloc.start()
         for _ in range(100_000):
@@ -1348,10 +1349,24 @@ def test_a_policy_of_a_notebook_cannot_be_saved_and_says_why(own, tmp_path):
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.parametrize("params", [{}, {"horizon": 100}, {"horizon": "unknown", "replay_rate": 0.25}], ids=str)
+def test_a_meta_that_was_saved_while_the_papers_form_was_the_default_is_still_the_papers(monkeypatch, params):
+    from sigshift.policies import meta
+
+    monkeypatch.setattr(meta, "USUAL", "paper")
+    bandit = played(ss.policy("meta", **params))
+    text = bandit.to_json()
+    monkeypatch.undo()
+    again = ss.Bandit.from_json(text)
+    assert dict(again.policy.params)["threshold"] == "paper"
+    assert again._play.params == bandit._play.params
+    assert [again.ask() for _ in range(200)] == [bandit.ask() for _ in range(200)]
+
+
 def test_saved_parameters_outlive_a_change_of_the_defaults(monkeypatch):
     from sigshift.policies import meta
 
-    bandit = played("meta")
+    bandit = played(ss.policy("meta", threshold="paper"))
     text = bandit.to_json()
     configure = meta.configure
 
@@ -1372,7 +1387,7 @@ from pathlib import Path
 import sigshift as ss
 
 def state(seed, rounds):
-    bandit = ss.Bandit("meta", arms=6, horizon=1000, seed=seed)
+    bandit = ss.Bandit(ss.policy("meta", threshold="paper"), arms=6, horizon=1000, seed=seed)
     for _ in range(rounds):
         bandit.tell(bandit.ask(), 0.5)
     return bandit

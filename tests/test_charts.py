@@ -553,7 +553,7 @@ def test_every_replay_is_a_bar_at_its_depth(opened):
 
 def test_what_is_too_short_is_widened_and_thinned_out():
     env = ss.env("trig", horizon=60_000)
-    opened = ss.anatomy("meta", env)
+    opened = ss.anatomy(ss.policy("meta", threshold="paper"), env)
     count = int((opened.bases.depth > 0).sum())
     drawn = bars(anatomy_chart(opened).axes[1])
     assert 0 < len(drawn) < count
@@ -567,6 +567,27 @@ def test_restarts_are_marked(opened):
         marks = axes.collections[-1]
         assert isinstance(marks, LineCollection)
         assert [segment[0][0] for segment in marks.get_segments()] == opened.restarts.tolist()
+
+
+def test_the_calibrated_form_has_its_checks_above_the_replays_and_soft_restarts_dashed():
+    policy = ss.policy("meta", threshold="calibrated", replay_rate=0.3, level=0.1, floor=0.02, excursion=0.7)
+    opened = ss.anatomy(policy, ss.env("rotate", horizon=6_000), seed=1)
+    chart = anatomy_chart(opened)
+    middle = chart.axes[1]
+    _, checks, replays, soft, hard = middle.collections[-5:]
+    assert [label.get_text() for label in middle.get_yticklabels()] == ["check", "replay"]
+    assert len(checks.get_paths()) == opened.checks.start.size > 0
+    assert np.allclose([path.vertices[:, 0].min() for path in checks.get_paths()], opened.checks.start)
+    assert {round(path.vertices[:4, 1].mean()) for path in checks.get_paths()} == {0}
+    assert len(replays.get_paths()) == (opened.bases.depth > 0).sum()
+    assert [segment[0][0] for segment in soft.get_segments()] == opened.soft_restarts.tolist()
+    assert soft.get_linestyle() != hard.get_linestyle()
+    assert len(soft.get_segments()) + len(hard.get_segments()) == opened.restarts.size
+    (legend,) = chart.legends
+    assert [text.get_text() for text in legend.get_texts()][-2:] == ["restart", "soft restart"]
+    assert f"{opened.checks.start.size} checks" in chart.axes[0].get_title(loc="left")
+    calm = anatomy_chart(opened, last=100)
+    assert [text.get_text() for text in calm.legends[0].get_texts()][-1] == "evicted"
 
 
 def test_the_dark_area_of_an_arm_is_its_share(opened):

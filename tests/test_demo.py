@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sigshift as ss
-from sigshift.demo import CAREFUL, META, RIVALS, demo
+from sigshift.demo import CAREFUL, OURS, PAPERS, RIVALS, demo
 
-LABELS = {META.label, CAREFUL.label, *RIVALS}
+LABELS = {*(made.label for made in OURS), *RIVALS}
 
 
 @pytest.fixture(scope="module")
@@ -73,22 +73,27 @@ def test_it_says_what_it_does(tmp_path):
 
 
 def test_sentences_of_a_triumph(small):
-    good = {"meta": 10.0, "ucb1": 90.0, "exp3": 80.0, "exp3s": 70.0, "uniform": 100.0, CAREFUL.label: 30.0}
+    good = {"auto": 5.0, "meta": 10.0, PAPERS.label: 45.0, CAREFUL.label: 30.0}
+    good |= {"ucb1": 90.0, "exp3": 80.0, "exp3s": 70.0, "uniform": 100.0}
     _, worth, costs = told(small, good, good, good)
-    assert "noticing pays: META has 10% of the regret of uniform play" in worth
+    assert "noticing pays: auto, the default policy, has 5% of the regret of uniform play" in worth
+    assert "unbiased evidence, 10%, the paper's META 45%" in worth
     assert "UCB1, which trusts that nothing changes, 90%" in worth
     assert "single arm, 80%" in worth
-    assert "META pays no more than UCB1" in costs
+    assert "auto has 0.1 times and meta 0.1 times UCB1's regret" in costs
+    assert "the paper's META has 0.5 times UCB1's regret there" in costs
     assert "EXP3.S does better on none of the three" in costs
     assert "30%, 30% and 30% of uniform" in costs
 
 
 def test_sentences_of_a_defeat(small):
-    bad = {"meta": 90.0, "ucb1": 2.0, "exp3": 0.5, "exp3s": 30.0, "uniform": 100.0, CAREFUL.label: 99.0}
+    bad = {"auto": 1.5, "meta": 3.0, PAPERS.label: 90.0, CAREFUL.label: 99.0}
+    bad |= {"ucb1": 2.0, "exp3": 0.5, "exp3s": 30.0, "uniform": 100.0}
     _, worth, costs = told(small, bad, bad, bad)
-    assert "noticing does not pay yet: META has 90%" in worth
+    assert "noticing does not pay yet: auto, the default policy, has 2%" in worth
     assert "single arm, 0.50%" in worth
-    assert "META pays 45 times UCB1's regret" in costs
+    assert "auto has 0.8 times and meta 1.5 times UCB1's regret" in costs
+    assert "the paper's META has 45.0 times UCB1's regret there" in costs
     assert "EXP3.S does better on all three" in costs
     some = told(small, bad, bad | {"exp3s": 95.0}, bad)[2]
     assert "EXP3.S does better on season and rotate" in some
@@ -99,7 +104,7 @@ def test_sentences_of_a_defeat(small):
 )
 def test_the_verdict_on_restarts_follows_their_number(small, off, verdict):
     runs = tuple(
-        replace(one, restarts=one.restarts | {META.label: np.full(2, found.significant + off)})
+        replace(one, restarts=one.restarts | {PAPERS.label: np.full(2, found.significant + off)})
         for one, found in zip(small.runs, small.phases, strict=True)
     )
     sentence = replace(small, runs=runs).sentences()[0]

@@ -286,7 +286,7 @@ def test_a_run_spawns_replays_at_the_scheduled_rate():
 
 def test_the_stack_is_shallow():
     env = ss.env("pb1")
-    play = Play(ss.policy("meta", replay_rate=1.0), 3, env.horizon, 1, 0, env)
+    play = Play(ss.policy("meta", threshold="paper", replay_rate=1.0), 3, env.horizon, 1, 0, env)
     deepest = 0
     for t in range(5000):
         a, q = play.compiled.ask(play.params, play.state, t)

@@ -133,7 +133,7 @@ def test_benign_changes_cause_no_restart():
 def test_a_horizon_below_the_number_of_arms_is_the_trivial_case():
     """For T < K the bound exceeds T; META plays uniformly."""
     env = ss.Environment.piecewise([0], [np.linspace(0.1, 0.9, 8)], 5)
-    _, choices, _ = played("meta", env)
+    _, choices, _ = played(ss.policy("meta", threshold="paper"), env)
     assert choices.size == 5
     assert math.sqrt(8 * 5) > 5
 
@@ -155,9 +155,8 @@ def test_regret_grows_like_the_root_of_the_horizon():
     At T = 10^7 to 10^8 on `trig` the slope of regret / log(T)^2 is within 0.1 of 1/2.
     """
     horizons = (10**7, 10**8)
-    means = [
-        ss.simulate("meta", ss.env("trig", horizon=t), runs=4, seed=5).regret("meta")[:, -1].mean() for t in horizons
-    ]
+    meta = ss.policy("meta", threshold="paper")
+    means = [ss.simulate(meta, ss.env("trig", horizon=t), runs=4, seed=5).regret(meta)[:, -1].mean() for t in horizons]
     slope = math.log10(means[1] / means[0])
     assert 0.45 < slope < 0.70
     assert abs(slope - 2 * math.log10(math.log(10**8) / math.log(10**7)) - 0.5) < 0.1

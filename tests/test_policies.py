@@ -22,6 +22,7 @@ from sigshift.policies import exp3, exp3s
 from sigshift.policy import GIVEN, defaults, definition, knowledge, names, policies, policy
 from sigshift.rng import REWARD_DOMAIN, derive
 from sigshift.simulation import simulate
+from sigshift.study.spec import entrant
 from sigshift.testing import check_policy
 from twins import IN_DISTRIBUTION, TWINS
 
@@ -192,10 +193,13 @@ def test_absent_algorithms_are_listed_apart():
 # Golden runs
 
 
+FORMS = ("meta(threshold='paper')",)
+
+
 def measured(name):
     """The first choices and the final regret of one run of `pb1`, 2,000 rounds, under seed 11."""
     problem = env("pb1", horizon=2_000)
-    play = Play(policy(name), problem.arms, problem.horizon, 11, environment=problem)
+    play = Play(entrant(name).policy, problem.arms, problem.horizon, 11, environment=problem)
     choices, rewards = np.empty(problem.horizon, np.int64), np.empty(problem.horizon)
     (block,) = problem.blocks()
     key = derive(11, REWARD_DOMAIN)
@@ -203,7 +207,7 @@ def measured(name):
     return {"choices": "".join(map(str, choices[:60])), "regret": regret}
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, *FORMS])
 def test_golden_run(name):
     golden = json.loads(GOLDEN.read_text())["runs"][name]
     now = measured(name)
@@ -269,7 +273,15 @@ def test_exp3s_takes_gamma_of_corollaries_8_2_and_8_3():
         ("exp3s", {"switches": 2.5}, "switches"),
         ("exp3s", {"swiches": 2}, "Did you mean 'switches'"),
         ("oracle", {"environment": 3}, "is unknown"),
-        ("meta", {"horizon": 10**30}, "horizon must be a whole number of at least 1 and at most 4611686018427387904"),
+        (
+            "meta",
+            {"threshold": "paper", "horizon": 10**30},
+            "horizon must be a whole number of at least 1 and at most 4611686018427387904",
+        ),
+        ("meta", {"horizon": 100}, "'horizon' of meta belongs to threshold='paper', .* say threshold='paper'"),
+        ("meta", {"threshold": "calibrated", "c0": 0.2}, "'c0' of meta belongs to threshold='paper'"),
+        ("meta", {"c0": 0.2, "memory": 3.0}, "'memory' of meta belongs to threshold='calibrated'.*='paper', but got 3"),
+        ("restarting", {"base": "meta", "base_c0": 0.1, "base_memory": 3.0}, "'memory' of meta belongs to threshold"),
     ],
 )
 def test_wrong_parameters_are_refused_at_once(name, params, message):
@@ -456,11 +468,11 @@ def test_what_is_told_has_the_names_of_the_protocol():
 
 
 if __name__ == "__main__":  # writes the golden numbers anew
-    made = {name: measured(name) for name in ALL}
+    made = {name: measured(name) for name in [*ALL, *FORMS]}
     note = (
         "The first 60 choices and the final regret of one run of each policy with its defaults: pb1 with 2,000 rounds, "
-        "seed 11, run 0. Written by `python tests/test_policies.py` when the rivals were added; all but META were "
-        "decision for decision those of the plain twins in naive_*.py, META those of naive.py. A change here "
-        "changes what users see: say so in CHANGELOG.md."
+        "seed 11, run 0. Written by `python tests/test_policies.py`. All but META's were decision for decision those "
+        "of the plain twins in naive_*.py, those of META in the paper's form those of naive.py; the calibrated one has "
+        "a twin for its evidence only. A change here changes what users see: say so in CHANGELOG.md."
     )
     GOLDEN.write_text(json.dumps({"provenance": note, "runs": made}, indent=2) + "\n")

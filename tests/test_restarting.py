@@ -21,9 +21,9 @@ def test_any_base_restarted_anywhere_equals_its_twin(base, instance, at):
     plays_alike("restarting", instance, at=at, base=base)
 
 
-@pytest.mark.parametrize("base", ["thompson", "meta"])
+@pytest.mark.parametrize("base", [{"base": "thompson"}, {"base": "meta"}, {"base": "meta", "base_c0": 0.2}], ids=str)
 def test_any_policy_can_be_restarted(base):
-    check_policy(ss.policy("restarting", base=base, at="significant"))
+    check_policy(ss.policy("restarting", **base, at="significant"))
 
 
 @pytest.mark.parametrize("at", PLACES)

@@ -26,8 +26,8 @@ ABSENCES = (
         "decide what it does, and the text of the pseudo-code was not to be had.",
         "The paper's abstract and introduction and what later papers say of it: blocks, replay phases of many lengths, "
         "a test at the end of each, but none of the constants; no public implementation was found.",
-        "meta or ad_switch, which promise as much for arms without contexts; master, by two of the same authors, whose "
-        "statement is complete.",
+        "ad_switch or meta with threshold='paper', which promise as much for arms without contexts; master, by two of "
+        "the same authors, whose statement is complete.",
     ),
     Absence(
         "arm_switch",
@@ -36,8 +36,8 @@ ABSENCES = (
         "bear the name without the proof.",
         "The paper's abstract, and later papers on switches of the best arm and on duels, which say what it promises "
         "but not its tests; copies of the paper as published could not be read; no public implementation was found.",
-        "meta: it promises as much, up to the power of the logarithm, as there are never more significant shifts than "
-        "switches of the best arm.",
+        "meta with threshold='paper': it promises as much, up to the power of the logarithm, as there are never more "
+        "significant shifts than switches of the best arm.",
     ),
     Absence(
         "manegueu",

@@ -337,7 +337,10 @@ def _saved_policy(content: dict[str, Any]) -> Policy:
     if files and content["source"] != _source_hash(files):
         rule = "and what it imports must be as when the bandit was saved"
         raise refuse("policy file", rule, ", ".join(files), "Restore the old file, or start a new bandit.")
-    made = policy(name, **params)
+    try:
+        made = policy(name, **params)
+    except InvalidInput:  # with the defaults of another version these parameters went together
+        made = policy(name, **content.get("defaults", params))
     known = {**defaults(made.module), **dict(made.params)}
     if known != content["defaults"]:  # another version had other defaults: keep what was in force
         made = policy(made, **{k: v for k, v in content["defaults"].items() if known.get(k) != v})

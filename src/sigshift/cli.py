@@ -134,7 +134,7 @@ def _command(
 
 
 def _add_demo(commands: Any) -> None:
-    about = "play META and its rivals on three problems, with a table and pictures"
+    about = "play auto, META and their rivals on three problems, with a table and pictures"
     more = (
         "The first time takes up to a minute, because the policies are compiled; later, some ten seconds. The pictures "
         "go into a folder, which is made where it is missing."

@@ -56,7 +56,7 @@ from typing import Any
 
 from sigshift.absences import ABSENCES, absence
 from sigshift.checks import Caution, InvalidInput, choice, refuse, whole
-from sigshift.compose import GIVEN, compose, configured, parameters
+from sigshift.compose import GIVEN, compose, configured, options_of, parameters
 
 POLICY_PARTS = ("Params", "State", "init", "select", "update")
 OPTIONAL = " (optional)"  # after a parameter in ``TOLD``
@@ -249,16 +249,22 @@ def own_files(name: str, params: Mapping[str, Any]) -> list[str]:
 
 def _assembled(name: str, params: Mapping[str, Any]) -> ModuleType:
     """The module of a policy, with the parts that the parameters name."""
-    module = definition(name)
-    if hasattr(module, "form"):
-        module = module.form(params)
+    module = _formed(definition(name), params)
     for part in getattr(module, "PARTS", {}):
         if not isinstance(params.get(part, ""), str):
             raise refuse(part, "must be a name, or the path of a .py file", params[part], "Pass a name.")
     chosen = {
-        part: PART_KINDS[kind](params[part]) for part, kind in getattr(module, "PARTS", {}).items() if part in params
+        part: _formed(PART_KINDS[kind](params[part]), options_of(part, params))
+        for part, kind in getattr(module, "PARTS", {}).items()
+        if part in params
     }
     return compose(module, **chosen) if chosen else module
+
+
+def _formed(module: ModuleType, params: Mapping[str, Any]) -> ModuleType:
+    """The form of an algorithm that these parameters are for."""
+    formed: ModuleType = module.form(params) if hasattr(module, "form") else module
+    return formed
 
 
 def detector(name: Any) -> ModuleType:

@@ -21,7 +21,7 @@ from sigshift.checks import InvalidInput
 from sigshift.cli import parser
 from sigshift.environments import envs
 from sigshift.files import write_atomically
-from sigshift.policy import policies
+from sigshift.policy import definition, policies
 
 PLACE = Path("docs", "reference.md")
 WIDTH = "80"  # of the commands' help
@@ -236,8 +236,10 @@ def _markdown(text: str) -> str:
 def _policy_sections() -> Iterator[str]:
     for row in policies().reset_index().to_dict("records"):
         yield f"### `{row['policy']}`"
-        known = sigshift.policy(row["policy"])
-        yield _markdown(inspect.getdoc(known.module) or "")
+        algorithm, usual = definition(row["policy"]), sigshift.policy(row["policy"]).module
+        yield _markdown(inspect.getdoc(algorithm) or "")
+        if usual is not algorithm:  # the form of it that is played if nothing is said
+            yield _markdown(inspect.getdoc(usual) or "")
         yield _listed(row, ("paper", "guarantee", "told", "parameters"))
 
 

@@ -414,10 +414,17 @@ def restarts(p, s):
 
 
 def inspect(p, s, origin, names):
-    """The stack of bases, a check on top of it if there is one, and who leads."""
+    """The stack of bases, a check on top of it if there is one, who leads, and the soft restarts since a hard one."""
     seen = conscience.inspect(s.conscience, origin, names)
-    if s.clock[CHECK] > 0:
-        length = int(s.clock[NOW] - s.clock[SUSPECTED] + s.clock[CHECK])
+    checking = bool(s.clock[CHECK] > 0)
+    if checking:  # it begins in the round after the suspicion
+        start = int(s.clock[SUSPECTED]) + 1
+        length = int(s.clock[NOW] + s.clock[CHECK]) - start - 1
         drawn = [names[a] for a in np.flatnonzero(s.drawn)]
-        seen["bases"].append({"start": origin + int(s.clock[SUSPECTED]), "length": length, "candidates": drawn})
-    return {**seen, "leader": names[int(s.known.leader[0])]}
+        seen["bases"].append({"start": origin + start, "length": length, "candidates": drawn})
+    return {
+        **seen,
+        "checking": checking,
+        "soft_restarts": int(s.clock[SOFT]),
+        "leader": names[int(s.known.leader[0])],
+    }

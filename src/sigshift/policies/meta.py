@@ -1,15 +1,18 @@
 """META: eliminate arms while tracking the most significant arm switches, and start over only at those.
 
-Suk and Kpotufe (COLT 2022), "Tracking most significant arm switches in bandits", Algorithms 1 and 2. With
-``threshold="paper"`` and ``replay_rate=1`` they are followed to the letter; docs/theory.md has the readings.
-The parts are in :mod:`sigshift.meta`: ``bases`` (episodes, replays) and ``evidence`` (the eviction test).
+Suk and Kpotufe (COLT 2022), "Tracking most significant arm switches in bandits". There are two forms.
 
-The paper wants ``c0`` "sufficiently large" and replays at rate 1. So it never restarts in vain, and needs more
-than 10^6 rounds to gain anything. The defaults, ``c0=0.2`` and ``replay_rate=0.5``, are playable, not proven.
-``threshold="calibrated"`` is another form of it, for practice: :mod:`sigshift.meta.calibrated`, with parameters of its
-own. It needs no horizon.
-A reward that comes late adds its evidence on arrival, with the weight of its decision, to the bases that had
-begun by the decision's round and still run.
+``threshold="calibrated"``, the default, is META for practice: :mod:`sigshift.meta.calibrated`. It needs no horizon.
+
+``threshold="paper"`` is the paper's: with ``replay_rate=1`` Algorithms 1 and 2 to the letter; docs/theory.md has the
+readings, and ``"remark"`` is the threshold of its Remark 1. The parts are in :mod:`sigshift.meta`: ``bases``
+(episodes, replays) and ``evidence`` (the eviction test). The paper wants ``c0`` "sufficiently large" and replays at
+rate 1. So it never restarts in vain, and needs more than 10^6 rounds to gain anything. This form's defaults,
+``c0=0.2`` and ``replay_rate=0.5``, are playable, not proven. It alone has a ``c0`` and plans for a horizon: who says
+``c0`` and no ``threshold`` means it.
+
+In the paper's form a reward that comes late adds its evidence on arrival, with the weight of its decision, to the
+bases that had begun by the decision's round and still run.
 """
 
 import sys
@@ -17,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sigshift.checks import choice, real
+from sigshift.checks import choice, real, refuse
+from sigshift.compose import parameters
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import calibrated
 from sigshift.meta.bases import advance, begin_episode, carried, doubled, listed
@@ -40,16 +44,22 @@ from sigshift.rng import uniforms
 PAPER = "Suk, Kpotufe 2022"
 GUARANTEE = "any changes: O(log^3(T) sum over significant phases of sqrt(K length)), c0 large and replay_rate 1"
 
-
 FORMS = ("calibrated", "paper", "remark")
-USUAL = "paper"  # the form of a META of which nothing is said
+USUAL = "calibrated"  # the form of a META of which nothing is said
 
 
 def form(params):
-    """The module that plays with these parameters. ``c0`` belongs to the thresholds of the paper."""
+    """The module that plays with these parameters. ``c0`` alone says that it is the paper's."""
     chosen = params.get("threshold", "paper" if "c0" in params else USUAL)
     choice("threshold", chosen, FORMS)
-    return calibrated if chosen == "calibrated" else sys.modules[__name__]
+    papers = sys.modules[__name__]
+    mine, others = (calibrated, papers) if chosen == "calibrated" else (papers, calibrated)
+    for key in params:
+        if key in parameters(others) and key not in parameters(mine):
+            other = "paper" if others is papers else "calibrated"
+            rule = f"belongs to threshold={other!r}, and this META has threshold={chosen!r}"
+            raise refuse(f"parameter {key!r} of meta", rule, params[key], f"Leave it out, or say threshold={other!r}.")
+    return mine
 
 
 class Params(NamedTuple):

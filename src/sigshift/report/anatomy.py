@@ -1,13 +1,17 @@
 """One run laid open: its choices, and for META its episodes, replays and evictions, round by round.
 
-The run is the very run that :func:`sigshift.simulate` plays under the same seed: the same compiled loop, one round
-at a time, and between two rounds a look at META's state, which still describes the round just played. Rounds,
-arms and bases count from 0. A base (an episode's root, or a replay) lives in the rounds ``start <= t < end``.
+The run is the very run that :func:`sigshift.simulate` plays under the same seed: the same compiled policy on the same
+rewards, one round at a time, and between each choice and its reward a look at what META says of itself (its
+``inspect``). Rounds, arms and bases count from 0. A base (an episode's root, or a replay) lives in the rounds
+``start <= t < end``.
+
+The active base plays META: in the paper's form it draws from its candidates. In the calibrated form the replays do, and
+in the rounds of the root an index chooses, now and then an evicted arm, too; but while a check runs, that draws.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +21,6 @@ from numpy.typing import NDArray
 
 from sigshift.checks import InvalidInput, whole
 from sigshift.environment import Environment
-from sigshift.meta.evidence import ACTIVE, EPISODES, MASTER, TOP, TOP_START
 from sigshift.play import Play
 from sigshift.policy import Policy
 from sigshift.policy import policy as policy_of
@@ -39,6 +42,7 @@ EPISODE_OVER = "episode over"
 STILL_RUNNING = "still running"
 
 ONWARD = 1_024  # rounds between two steps of the progress bar
+AT_ONCE = 2**18  # rewards that are drawn together
 LISTED = 12  # restarts that the text lists
 
 
@@ -72,6 +76,14 @@ class Changes(NamedTuple):
     master: Masks  # [change, arm] the master set
 
 
+class Checks(NamedTuple):
+    """When the calibrated META asked whether a change matters: in the rounds ``start <= t < end``."""
+
+    start: Integers
+    end: Integers
+    arms: Masks  # [check, arm] whom it drew from
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Anatomy:
     """What happened in one run. Made by :func:`anatomy`."""
@@ -87,6 +99,9 @@ class Anatomy:
     bases: Bases
     evictions: Evictions
     changes: Changes
+    checks: Checks
+    soft_restarts: Integers
+    """Those restarts that began the master set anew only because evicted arms had been played too often."""
 
     @property
     def rounds(self) -> int:
@@ -127,7 +142,7 @@ class Anatomy:
         return np.asarray(np.diff(self.changes.round, append=self.rounds))
 
     def candidates(self, t: int) -> list[int]:
-        """The candidate set of the active base in round ``t``, A_t."""
+        """The candidate set of the active base in round ``t``, A_t; that of a calibrated root is the master set."""
         return self._arms_at(self.changes.candidates, t)
 
     def master(self, t: int) -> list[int]:
@@ -180,6 +195,8 @@ class Anatomy:
             "bases": plain(self.bases),
             "evictions": plain(self.evictions),
             "changes": changes,
+            "checks": plain(self.checks) | {"arms": [np.flatnonzero(row).tolist() for row in self.checks.arms]},
+            "soft_restarts": self.soft_restarts.tolist(),
         }
 
     def plot(self, path: str | os.PathLike[str] | None = None, *, first: int = 0, last: int | None = None) -> "Chart":
@@ -193,7 +210,8 @@ class Anatomy:
 
     def __str__(self) -> str:
         where = f"{self.policy.label} on {self.environment.name}, seed {self.seed}, run {self.run}"
-        lines = [f"{where}: {_counted(self.rounds, 'round')}, {_counted(self.restarts.size, 'restart')}"]
+        soft = f" ({self.soft_restarts.size:,} soft)" if self.soft_restarts.size else ""
+        lines = [f"{where}: {_counted(self.rounds, 'round')}, {_counted(self.restarts.size, 'restart')}{soft}"]
         if self.restarts.size:
             shown = ", ".join(f"{t:,}" for t in self.restarts[:LISTED])
             more = self.restarts.size - LISTED
@@ -210,14 +228,20 @@ class Anatomy:
     def _about_bases(self) -> list[str]:
         replays = self.bases.depth > 0
         lengths = self.bases.length[replays]
-        sizes = f" of {lengths.min():,} to {lengths.max():,} rounds" if lengths.size else ""
         inside = 1.0 - float((self.bases.depth[self.active_base] == 0).mean())
+        about = ""
+        if lengths.size:
+            about = f" of {lengths.min():,} to {lengths.max():,} rounds, up to {self.bases.depth.max()} deep"
+            about += f", which played {inside:.1%} of the rounds"
         left = Counter(bool(master) for master in self.evictions.master)
-        return [
-            f"  {_counted(self.episodes.size, 'episode')}, {_counted(lengths.size, 'replay')}{sizes}, "
-            f"up to {self.bases.depth.max()} deep, which played {inside:.1%} of the rounds",
+        lines = [
+            f"  {_counted(self.episodes.size, 'episode')}, {_counted(lengths.size, 'replay')}{about}",
             f"  {_counted(self.evictions.round.size, 'eviction')}, {left[True]:,} of them from the master set",
         ]
+        if self.checks.start.size:
+            share = (self.checks.end - self.checks.start).sum() / self.rounds
+            lines.append(f"  {_counted(self.checks.start.size, 'check')}, which played {share:.1%} of the rounds")
+        return lines
 
 
 def _counted(number: int, noun: str) -> str:
@@ -228,10 +252,10 @@ def anatomy(policy: Any = "meta", env: Any = "pb2", seed: int = 0, run: int = 0,
     """Play the run that ``ss.simulate(policy, env, seed=seed)`` plays as its run number ``run``, and lay it open.
 
     ``horizon`` stops it after so many rounds (the policy still plans for the whole environment, as in ``simulate``).
-    A policy without bases gives its choices only. It takes some 10 microseconds a round.
+    A policy without bases gives its choices only. It takes 10 to 20 microseconds a round.
 
     >>> import sigshift as ss
-    >>> opened = ss.anatomy("meta", "pb2", seed=1, horizon=3_000)
+    >>> opened = ss.anatomy(ss.policy("meta", threshold="paper"), "pb2", seed=1, horizon=3_000)
     >>> opened.candidates(0), opened.episodes.tolist(), opened.restarts.tolist()
     ([0, 1, 2], [0, 373], [373])
     >>> opened.bases.ended[0], int(opened.bases.end[0])
@@ -246,32 +270,70 @@ def anatomy(policy: Any = "meta", env: Any = "pb2", seed: int = 0, run: int = 0,
         cure = f"Pass how many of the {env.horizon:,} rounds to play."
         rounds = whole("horizon", horizon, 1, cure, env.horizon)
     play = Play(made, env.arms, env.horizon, seed, run, env)
-    record = _Record(play) if {"clock", "starts", "candidates", "master"} <= set(play.state._fields) else None
+    record = _Record(play)
     with Progress(None, rounds, f"{made.label} on {env.name}") as bar:
-        choices = _played(play, env, rounds, record.look if record else None, bar)
+        choices = _watched(play, env, rounds, record.look, bar) if _has_bases(play) else _played(play, env, rounds, bar)
     restarts = np.array(play.restarts(), np.int64)
-    parts = (record or _Record(play)).parts(rounds)
-    return Anatomy(made, env, seed, run, choices, restarts, *parts)
+    return Anatomy(made, env, seed, run, choices, restarts[restarts < rounds], *record.parts(rounds))
 
 
-def _played(
-    play: Play, env: Environment, rounds: int, look: Callable[[int], None] | None, bar: Progress
-) -> NDArray[np.unsignedinteger]:
-    """Play the rounds, with a look after each of them; the choices."""
+def _has_bases(play: Play) -> bool:
+    """Whether the policy says which bases there are, and whom it has not given up."""
+    told = hasattr(play.policy.module, "inspect")
+    return told and {"bases", "master"} <= play.inspect(0, range(play.arms)).keys()
+
+
+def _played(play: Play, env: Environment, rounds: int, bar: Progress) -> NDArray[np.unsignedinteger]:
+    """Play the rounds; the choices."""
     choices = np.empty(rounds, np.min_scalar_type(env.arms - 1))
     key = derive(play.seed, REWARD_DOMAIN)
-    step = 1 if look else ONWARD
-    arms, rewards = np.empty(step, np.int64), np.empty(step)
+    arms, rewards = np.empty(ONWARD, np.int64), np.empty(ONWARD)
     for block in env.blocks(0, rounds):
-        for t in range(block.first, block.last, step):
-            last = min(t + step, block.last)
+        for t in range(block.first, block.last, ONWARD):
+            last = min(t + ONWARD, block.last)
             play.simulate(t, last, block, env.law_code, env.spread, key, arms[: last - t], rewards[: last - t])
             choices[t:last] = arms[: last - t]
-            if look:
-                look(t)
-            if last % ONWARD == 0:
-                bar.add(ONWARD)
+            bar.add(last - t)
     return choices
+
+
+def _watched(
+    play: Play, env: Environment, rounds: int, look: Callable[[int], None], bar: Progress
+) -> NDArray[np.unsignedinteger]:
+    """Play the rounds one by one, with a look at each between its choice and its reward; the choices."""
+    choices = np.empty(rounds, np.min_scalar_type(env.arms - 1))
+    paid = _rewards(play, env, rounds)
+    play.bind()
+    for t in range(rounds):
+        play.enter(t)
+        since = t - play.epoch_start
+        arm, chance = play.ask(play.params, play.state, since)
+        if not 0 <= arm < env.arms:
+            raise play.no_such_arm()
+        look(t)
+        choices[t] = arm
+        play.tell(play.params, play.state, since, arm, paid(t, arm), chance)
+        if (t + 1) % ONWARD == 0:
+            bar.add(ONWARD)
+    return choices
+
+
+def _rewards(play: Play, env: Environment, rounds: int) -> Callable[[int, int], float]:
+    """What each arm pays in each round, asked in order."""
+    pulls, rows = [0] * env.arms, max(1, AT_ONCE // env.arms)
+    first, table = 0, np.empty((0, env.arms))
+
+    def by_round(t: int, arm: int) -> float:
+        nonlocal first, table
+        if t >= first + len(table):
+            first, table = t, env.rewards(t, min(t + rows, rounds), play.run, play.seed)
+        return float(table[t - first, arm])
+
+    def by_pull(t: int, arm: int) -> float:
+        pulls[arm] += 1
+        return env.reward(pulls[arm] - 1, arm, play.run, play.seed)
+
+    return by_pull if env.clock == "pulls" else by_round
 
 
 class _Record:
@@ -279,48 +341,75 @@ class _Record:
 
     def __init__(self, play: Play) -> None:
         self.play = play
-        self.seen: tuple[int, ...] = ()
+        self.seen: tuple[Any, ...] = ()
         self.stack: list[int] = []  # the live bases, from the root to the active one
         self.sets: dict[int, Masks] = {}  # the candidates of these
         self.master: Masks = np.empty(0, np.bool_)
+        self.soft = 0
         self.bases: list[list[int]] = []
         self.ended: list[str] = []
         self.evictions: list[tuple[int, int, int, bool]] = []
         self.changes: list[tuple[int, int]] = []
         self.masks: list[tuple[Masks, Masks]] = []
+        self.checks: list[list[int]] = []
+        self.checked: list[Masks] = []
+        self.soft_restarts: list[int] = []
 
     def look(self, t: int) -> None:
-        """Note what has changed in round ``t``, which has just been played."""
-        clock = self.play.state.clock.tolist()
-        seen = (self.play.epoch, clock[EPISODES], clock[TOP], clock[TOP_START], clock[ACTIVE], clock[MASTER])
-        if seen == self.seen:
-            return
-        state, top = self.play.state, clock[TOP]
+        """Note what has changed in round ``t``, whose arm has just been chosen."""
+        play = self.play
+        facts = play.policy.module.inspect(play.params, play.state, play.epoch_start, range(play.arms))
+        bases = facts["bases"]
+        if facts.get("checking"):
+            self._note_check(t, bases[-1])
+            bases = bases[:-1]
+        seen = (play.epoch, facts["episode"], bases, facts["master"])
+        if seen != self.seen:
+            soft = facts.get("soft_restarts", 0)
+            self._note(t, seen, softly=soft > self.soft)
+            self.seen, self.soft = seen, soft
+
+    def _note(self, t: int, seen: tuple[Any, ...], softly: bool) -> None:
+        """Note that the bases, the active one's candidates or the master set are others."""
+        bases = seen[2]
         fresh = seen[:2] != self.seen[:2]
         restarted = fresh and seen[:1] == self.seen[:1]  # and not an epoch of the doubling horizon that is over
-        self._renew_stack(t, [self.play.epoch_start + s for s in state.starts[: top + 1].tolist()], fresh)
+        self._renew_stack(t, bases, fresh)
         active = self.stack[-1]
-        candidates, master = state.candidates[top].copy(), state.master.copy()
-        if restarted:
+        candidates, master = self._mask(bases[-1]["candidates"]), self._mask(seen[3])
+        if restarted and softly:
+            self.soft_restarts.append(t)
+        elif restarted:
             self._give_up(t, -1, np.zeros_like(master), self.master)
         elif not fresh:
             lost = self.sets.get(active, candidates) & ~candidates
             self._give_up(t, active, lost, self.master & ~master)
-        self.sets[active], self.master, self.seen = candidates, master, seen
+        self.sets[active], self.master = candidates, master
         self.changes.append((t, active))
         self.masks.append((candidates, master))
 
-    def _renew_stack(self, t: int, starts: list[int], fresh: bool) -> None:
+    def _mask(self, arms: list[int]) -> Masks:
+        mask = np.zeros(self.play.arms, np.bool_)
+        mask[arms] = True
+        return mask
+
+    def _note_check(self, t: int, check: Mapping[str, Any]) -> None:
+        if not self.checks or self.checks[-1][0] != check["start"]:
+            self.checks.append([check["start"], t + 1])
+            self.checked.append(self._mask(check["candidates"]))
+        self.checks[-1][1] = t + 1
+
+    def _renew_stack(self, t: int, bases: list[Mapping[str, Any]], fresh: bool) -> None:
         """End the bases that are not on META's stack any more, and add the one that is new."""
+        starts = [base["start"] for base in bases]
         while self.stack and (fresh or self._start(self.stack[-1]) not in starts):
             self._end(self.stack.pop(), t, fresh)
         if len(self.stack) < len(starts):
             depth = len(self.stack)
             parent = self.stack[-1] if self.stack else -1
-            length = int(self.play.state.lengths[depth])
             episode = self.bases[parent][5] if self.stack else self.bases[-1][5] + 1 if self.bases else 0
             self.stack.append(len(self.bases))
-            self.bases.append([starts[depth], length, -1, depth, parent, episode])
+            self.bases.append([starts[depth], bases[depth]["length"], -1, depth, parent, episode])
             self.ended.append(STILL_RUNNING)
 
     def _start(self, base: int) -> int:
@@ -336,16 +425,20 @@ class _Record:
         for arm in np.flatnonzero(lost | master).tolist():
             self.evictions.append((t, arm, base if lost[arm] else -1, bool(master[arm])))
 
-    def parts(self, rounds: int) -> tuple[Bases, Evictions, Changes]:
+    def parts(self, rounds: int) -> tuple[Bases, Evictions, Changes, Checks, Integers]:
         """All of it as arrays."""
+        arms = self.play.arms
         for base in self.stack:
             self.bases[base][2] = rounds
         start, length, end, depth, parent, episode = np.array(self.bases, np.int64).reshape(-1, 6).T
         when, arm, by = np.array([row[:3] for row in self.evictions], np.int64).reshape(-1, 3).T
         since, active = np.array(self.changes, np.int64).reshape(-1, 2).T
-        masks = np.array(self.masks, np.bool_).reshape(len(self.masks), 2, self.play.arms)
+        masks = np.array(self.masks, np.bool_).reshape(len(self.masks), 2, arms)
+        begun, over = np.array(self.checks, np.int64).reshape(-1, 2).T
         return (
             Bases(start, length, end, depth, parent, episode, tuple(self.ended)),
             Evictions(when, arm, by, np.array([row[3] for row in self.evictions], np.bool_)),
             Changes(since, active, masks[:, 0], masks[:, 1]),
+            Checks(begun, over, np.array(self.checked, np.bool_).reshape(-1, arms)),
+            np.array(self.soft_restarts, np.int64),
         )

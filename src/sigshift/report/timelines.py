@@ -45,6 +45,7 @@ Path = str | os.PathLike[str] | None
 PHASE_SHADE = "#e9edf3"
 EPISODE_SHADES = ("#f1f3f6", "#dde3ea")
 RESTART = "#c1121f"
+SOFT = (0, (3, 2))
 IN_MASTER, REPLAYED, GIVEN_UP, PLAYED = "#a9cfe8", "#f6c177", "#f2f2f2", "#1d3557"
 MOST_LINES = 60  # phases or restarts that are marked one by one
 FEW_RESTARTS = 15  # so few are marked through all panels
@@ -96,8 +97,8 @@ def anatomy_chart(anatomy: Anatomy, path: Path = None, *, first: int = 0, last: 
     """A run laid open: the means, the episodes with their nested replays, and what became of each arm.
 
     Every replay is a bar at its depth, below its parent; what is too short to be seen is widened to a hair, and of
-    several in one place the longest is shown. In the row of an arm the height of the dark area is the share of
-    rounds in which it was played.
+    several in one place the longest is shown. The checks of the calibrated META have a row above them. In the row of
+    an arm the height of the dark area is the share of rounds in which it was played.
     """
     check_path(path)
     first, last = _window(first, last, anatomy.rounds)
@@ -106,26 +107,32 @@ def anatomy_chart(anatomy: Anatomy, path: Path = None, *, first: int = 0, last: 
     paints = _paints(anatomy.arms, track, _safe_arms(found))
     replays = _replays(anatomy, first, last)
     deepest = int(anatomy.bases.depth[replays].max()) if replays.size else 0
-    heights = [1.0, 0.45 + 0.12 * deepest, float(np.clip(0.22 * anatomy.arms, 0.8, 3.2))]
+    checks = _checks(anatomy, first, last)
+    heights = [1.0, 0.45 + 0.12 * (deepest + (checks.size > 0)), float(np.clip(0.22 * anatomy.arms, 0.8, 3.2))]
     chart = new_chart(sum(heights) + 1.0)
     grid = chart.add_gridspec(3, 2, height_ratios=heights, width_ratios=[1.0, 0.018])
     means = chart.add_subplot(grid[0, 0])
     middle, bottom = (chart.add_subplot(grid[row, 0], sharex=means) for row in (1, 2))
     _draw_means(means, track, paints)
     pad = _shade_phases(means, found, first, last)
-    _draw_episodes(middle, anatomy, deepest)
+    _draw_episodes(middle, anatomy, deepest, checks.size > 0)
+    _draw_checks(middle, anatomy, checks, first, last)
     if deepest > 0:
         _draw_replays(middle, anatomy, replays, first, last)
         _length_scale(chart, chart.add_subplot(grid[1, 1]), anatomy)
     _draw_arms(bottom, anatomy, paints, bin_edges(first, last, BINS))
     restarts = anatomy.restarts[(anatomy.restarts >= first) & (anatomy.restarts < last)]
     for axes in (means, middle, bottom) if restarts.size <= FEW_RESTARTS else (middle,):
-        _mark_restarts(axes, restarts)
+        _mark_restarts(axes, restarts, anatomy.soft_restarts)
     for axes in (means, middle):
         axes.tick_params(labelbottom=False)
     _round_axis(bottom, first, last)
-    chart.legend(handles=_keys(anatomy), loc="outside lower center", ncols=5, handlelength=1.2, columnspacing=1.4)
-    facts = [_counted(restarts.size, "restart"), _counted(_begun(anatomy, replays, first), "replay")]
+    keys = _keys(anatomy, restarts)
+    columns = len(keys) if len(keys) <= 5 else 3
+    chart.legend(handles=keys, loc="outside lower center", ncols=columns, handlelength=1.2, columnspacing=1.2)
+    facts = [_counted(restarts.size, "restart"), _counted(_begun(anatomy.bases.start[replays], first), "replay")]
+    if checks.size:
+        facts.append(_counted(_begun(anatomy.checks.start[checks], first), "check"))
     where = "" if last - first == anatomy.rounds else f", rounds {first:,} to {last:,}"
     about = f"{anatomy.policy.label} on {anatomy.environment.name}{where}"
     means.set_title(titled(about, ",  ".join(facts if anatomy.has_bases else facts[:1])), pad=pad)
@@ -269,7 +276,7 @@ def _round_axis(axes: Axes, first: int, last: int) -> None:
     axes.set_xlabel("Round")
 
 
-def _draw_episodes(axes: Axes, anatomy: Anatomy, deepest: int) -> None:
+def _draw_episodes(axes: Axes, anatomy: Anatomy, deepest: int, checks: bool) -> None:
     """Episodes as blocks, shaded in turn."""
     transform = axes.get_xaxis_transform()
     ends = np.append(anatomy.episodes[1:], anatomy.rounds)
@@ -277,9 +284,11 @@ def _draw_episodes(axes: Axes, anatomy: Anatomy, deepest: int) -> None:
         blocks = _blocks(anatomy.episodes[odd::2], ends[odd::2], 0.0, 1.0)
         shade = PolyCollection(blocks, facecolors=EPISODE_SHADES[odd], transform=transform, zorder=0.5)
         axes.add_collection(shade, autolim=False)
-    axes.set_ylim(deepest + 0.6, 0.4)
-    axes.yaxis.set_major_locator(FixedLocator(_depth_ticks(deepest)))
-    axes.set_ylabel("Replay depth" if deepest else "Episodes")
+    depths = _depth_ticks(deepest)
+    axes.set_ylim(deepest + 0.6, -0.6 if checks else 0.4)
+    names = ["replay"] if checks and deepest == 1 else [str(depth) for depth in depths]
+    axes.set_yticks([0] * checks + depths, ["check"] * checks + names)
+    axes.set_ylabel("Replay depth" if deepest > checks else "" if checks else "Episodes")
     if not anatomy.has_bases:
         note = f"{anatomy.policy.label} has no replays: its choices are all there is to show"
         axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", va="center", color=INK)
@@ -300,7 +309,19 @@ def _draw_replays(axes: Axes, anatomy: Anatomy, replays: Integers, first: int, l
     )
 
 
-def _depth_ticks(deepest: int) -> Sequence[int]:
+def _draw_checks(axes: Axes, anatomy: Anatomy, checks: Integers, first: int, last: int) -> None:
+    """Checks as bars above the replays, no narrower than a hair."""
+    starts = np.maximum(anatomy.checks.start[checks], first).astype(np.float64)
+    ends = np.maximum(np.minimum(anatomy.checks.end[checks], last), starts + (last - first) / HAIRS)
+    axes.add_collection(PolyCollection(_blocks(starts, ends, -0.36, 0.36), facecolors=INK, zorder=2.0), autolim=False)
+
+
+def _checks(anatomy: Anatomy, first: int, last: int) -> Integers:
+    """The checks that run in these rounds."""
+    return np.flatnonzero((anatomy.checks.start < last) & (anatomy.checks.end > first))
+
+
+def _depth_ticks(deepest: int) -> list[int]:
     return list(range(1, deepest + 1, 1 if deepest <= 6 else 2))
 
 
@@ -326,13 +347,15 @@ def _scale(anatomy: Anatomy) -> ScalarMappable:
     lengths = anatomy.bases.length[anatomy.bases.depth > 0]
     shades = matplotlib.colormaps["viridis"](np.linspace(0.85, 0.0, 64))
     longest = max(float(lengths.max()), 4.0)
-    return ScalarMappable(LogNorm(2.0, longest), LinearSegmentedColormap.from_list("replays", shades))
+    shortest = min(float(lengths.min()), longest / 2.0)
+    return ScalarMappable(LogNorm(shortest, longest), LinearSegmentedColormap.from_list("replays", shades))
 
 
 def _length_scale(chart: Chart, axes: Axes, anatomy: Anatomy) -> None:
-    bar = chart.colorbar(_scale(anatomy), cax=axes)
-    longest = int(np.log2(max(anatomy.bases.length[anatomy.bases.depth > 0].max(), 4)))
-    powers = [2.0**i for i in range(1, longest + 1, max(1, -(-longest // 4)))]
+    scale = _scale(anatomy)
+    bar = chart.colorbar(scale, cax=axes)
+    least, longest = (int(np.log2(length)) for length in scale.get_clim())
+    powers = [2.0**i for i in range(least, longest + 1, max(1, -(-(longest - least + 1) // 4)))]
     bar.ax.yaxis.set_major_locator(FixedLocator(powers))
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda length, _: f"{int(length):,}"))
@@ -394,16 +417,20 @@ def _candidate_colours(anatomy: Anatomy, edges: Integers) -> Floats:
     return np.asarray(master * tints[0] + replayed * tints[1] + (1.0 - master - replayed) * tints[2])
 
 
-def _mark_restarts(axes: Axes, restarts: Integers) -> None:
+def _mark_restarts(axes: Axes, restarts: Integers, soft: Integers) -> None:
     few = restarts.size <= FEW_RESTARTS
     strength = 1.0 if few else 0.8 if restarts.size <= MOST_LINES else 0.4
-    lines = [[(t, 0.0), (t, 1.0)] for t in restarts.tolist()]
     style = {"linewidths": 0.8 if few else 0.5, "alpha": strength, "zorder": 3.0 if few else 1.5}
-    transform = axes.get_xaxis_transform()
-    axes.add_collection(LineCollection(lines, colors=RESTART, transform=transform, **style), autolim=False)
+    softly = np.isin(restarts, soft)
+    for marked, dash in ((restarts[softly], SOFT), (restarts[~softly], "-")):
+        if marked.size or dash != SOFT:
+            lines = [[(t, 0.0), (t, 1.0)] for t in marked.tolist()]
+            where = axes.get_xaxis_transform()
+            marks = LineCollection(lines, colors=RESTART, linestyles=[dash], transform=where, **style)
+            axes.add_collection(marks, autolim=False)
 
 
-def _keys(anatomy: Anatomy) -> list[Artist]:
+def _keys(anatomy: Anatomy, restarts: Integers) -> list[Artist]:
     keys: list[Artist] = [Patch(color=PLAYED, label="share played")]
     if anatomy.has_bases:
         keys += [
@@ -411,8 +438,11 @@ def _keys(anatomy: Anatomy) -> list[Artist]:
             Patch(color=REPLAYED, label="candidate in a replay only"),
             Patch(color=GIVEN_UP, label="evicted"),
         ]
-    if anatomy.restarts.size:
+    softly = np.isin(restarts, anatomy.soft_restarts)
+    if not softly.all():
         keys.append(Line2D([], [], color=RESTART, linewidth=1.0, label="restart"))
+    if softly.any():
+        keys.append(Line2D([], [], color=RESTART, linewidth=1.0, linestyle=SOFT, label="soft restart"))
     return keys
 
 
@@ -420,5 +450,5 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _begun(anatomy: Anatomy, replays: Integers, first: int) -> int:
-    return int((anatomy.bases.start[replays] >= first).sum())
+def _begun(starts: Integers, first: int) -> int:
+    return int((starts >= first).sum())

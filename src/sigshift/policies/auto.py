@@ -1,13 +1,14 @@
-"""auto: play what looks best, probe the others just enough, and forget only what has changed.
+"""auto: play what looks best, probe the others just enough, forget only what has changed, under META's conscience.
 
 The policy to use when nothing is known, not even the horizon. Every arm has a memory of its own, and every part of it
 is forgotten by itself; nothing starts over as a whole, so changes that do not matter cost little.
 
 *Play.* With n rewards of mean m since the arm's memory began in round tau, its index in round t is the largest q with
 
-    n kl(m, q) <= width * ln((t - fade * tau) / sqrt(n))                   (0 if that is negative).
+    n kl(m, q) <= w(n) ln((t - fade * tau) / sqrt(n)),    w(n) = width + (1 - width) min(1, fresh / n)
 
-The lighter bonus is that of MOSS-like indices; ``fade`` below 1 keeps a new memory from being trusted too soon.
+(0 if that is negative). The lighter bonus is that of MOSS-like indices; ``fade`` below 1 keeps a new memory from being
+trusted too soon, and ``fresh`` an arm that began with bad luck from being left for good.
 
 *Watch.* The rewards of each arm pass the Bernoulli GLR, exact over every split, that fires at ``level`` times
 ln(3 sqrt(t) n^1.5). What fires is forgotten but for at most ``kept`` of the rewards after the split.
@@ -25,15 +26,23 @@ A probe is a sequential test (Wald): the arm is pulled on while the likelihood r
 from m* to 1" against its old mean is between exp(-drop) and exp(accept). Accepted, the arm is remembered by the probe
 alone; rejected, or after ``longest`` pulls, the probe is one more piece of its memory. Most end after a few pulls.
 
-*Ask around.* When the best arm is seen to drop, others may have changed with it. Each is probed at once, and then about
-whenever the time since has grown fourfold, from ``patience`` K rounds on. But where such drops bring no other arm to
-the top, they are taken less seriously: with w = (1 + drops) / (1 + drops at another arm than the one before), all are
-probed at once after one drop in w, and the probes in its wake begin w times later.
+*Ask around.* When the best arm is seen to drop, others may have changed with it: no other memory counts for more than
+``memory`` rewards from then on. Each arm is probed at once, and then about whenever the time since has grown fourfold,
+from ``patience`` K rounds on. But where such drops bring no other arm to the top, they are taken less seriously: with
+w = (1 + drops) / (1 + drops at another arm than the one before), all of this is done after one drop in w, and the
+probes in its wake begin w times later.
+
+*Conscience* (:mod:`sigshift.meta.conscience`). All that assumes that rewards change as one can see arm by arm. META
+does not: its replays begin by chance, at rate ``replay_rate``, draw uniformly, and compare arms on every interval since
+its episode began. An arm that they refute is out. If all are, everything is forgotten and an episode begins.
+Arms that are out are played in at most ``excursion * sqrt(K age)`` rounds of an episode. When these are spent an
+episode begins, but nothing is forgotten: a soft restart. After ``soft_restarts`` of them without a hard one, arms
+that are out are not played any more. :mod:`META <sigshift.policies.meta>` is this with more replays.
 
 ``forget="all"`` is there to compare with: every alarm then starts everything over. That is GLR-klUCB with all the
 tuning of this policy.
 
-Rewards may come late: a probe goes on when its last reward has come. There is no chance in any of this.
+Rewards may come late: a probe goes on when its last reward has come. There is no chance in this but that of replays.
 """
 
 from typing import Any, NamedTuple
@@ -44,11 +53,14 @@ from sigshift.checks import choice, real, whole
 from sigshift.detectors import glr, hull
 from sigshift.indices import kl_best, negative_entropy, new_bar, share
 from sigshift.kernel import inlined_kernel, kernel
+from sigshift.meta import conscience
+from sigshift.meta.evidence import EPISODE_START
+from sigshift.rng import uniforms
 
 PAPER = "sigshift"
-GUARANTEE = "none proven; the least regret of all that are told nothing, as measured on the public suite"
+GUARANTEE = "an arm that is best throughout stays; regret: docs/theory.md; the least of all on the public suite"
 
-NOW, REFRESH, DROPS, MOVES, RISES, ALARMS, ALERT, CLOCKS = range(8)
+NOW, REFRESH, DROPS, MOVES, RISES, ALARMS, ALERT, AWAY, SOFT, CONFINED, CLOCKS = range(11)
 REST, QUEUED, ASKED, WAITING = range(4)  # what an arm's probe is at
 RATIO, PULLS, TOTAL, OLD, NEW, PROBE = range(6)  # a probe: log likelihood ratio, pulls, their sum, the two means
 UNTOLD = 0.5
@@ -59,17 +71,22 @@ NEVER = 2**62
 
 
 class Params(NamedTuple):
+    conscience: conscience.Params
     rate: float
     width: float
+    fresh: float
     fade: float
     level: float
     kept: float
+    memory: float
     ahead: float
     drop: float
     accept: float
     longest: int
     patience: float
     everything: bool
+    excursion: float
+    soft_restarts: int
 
 
 class Threshold(NamedTuple):
@@ -83,7 +100,9 @@ class Threshold(NamedTuple):
 
 
 class State(NamedTuple):
-    clock: np.ndarray  # next round, when rates are due, drops, moves, rises, alarms, the latest drop
+    key: np.uint64
+    conscience: conscience.State
+    clock: np.ndarray  # next round, when rates are due, how many drops and so on, the latest drop
     since: np.ndarray  # [arm] the first decision that counts
     begun: np.ndarray  # [arm] tau
     asked: np.ndarray  # [arm] decisions since
@@ -105,26 +124,37 @@ class State(NamedTuple):
 
 
 def configure(
+    arms,
     *,
     rate: float = 0.01,
     width: float = 0.7,
+    fresh: float = 5.0,
     fade: float = 0.9,
-    level: float = 0.8,
+    level: float = 1.0,
     kept: int = 5,
+    memory: float = 30.0,
     ahead: float = 0.4,
     drop: float = 0.4,
     accept: float = 7.0,
     longest: int = 30,
     patience: float = 40.0,
     forget: str = "one",
+    replay_rate: float = 0.0005,
+    shortest: int = 64,
+    rounds: int = conscience.ROUNDS,
+    excursion: float = 4.0,
+    soft_restarts: int = 100,
 ) -> Params:
     choice("forget", forget, ["one", "all"])
     return Params(
+        conscience=conscience.configure(arms, replay_rate=replay_rate, shortest=shortest, rounds=rounds),
         rate=real("rate", rate, "How often arms are probed; 0 is never.", least=0.0),
         width=real("width", width, "The width of the index; 0.7 is calibrated.", above=0.0),
+        fresh=real("fresh", fresh, "The rewards of an arm until its index narrows.", least=0.0),
         fade=real("fade", fade, "The share of an arm's past that its index forgets with it.", least=0.0, most=1.0),
         level=real("level", level, "The share of the detector's threshold.", above=0.0),
         kept=float(whole("kept", kept, 1, "How many rewards after a change are kept at most.")),
+        memory=real("memory", memory, "What other memories weigh at most, in rewards, after a drop.", above=0.0),
         ahead=real("ahead", ahead, "How far above the best mean a probe looks.", above=0.0, below=1.0),
         drop=real("drop", drop, "When a probe gives up.", above=0.0),
         accept=real("accept", accept, "When a probe has found a rise.", above=0.0),
@@ -133,11 +163,15 @@ def configure(
             "patience", patience, "How many rounds per arm until probes after a drop begin.", above=0.0, most=1e9
         ),
         everything=forget == "all",
+        excursion=real("excursion", excursion, "The budget of arms that the conscience has refuted.", least=0.0),
+        soft_restarts=whole("soft_restarts", soft_restarts, 0, "0 means none."),
     )
 
 
 def init(p, arms, key):
     state = State(
+        key=key,
+        conscience=conscience.init(p.conscience, arms),
         clock=np.zeros(CLOCKS, np.int64),
         since=np.zeros(arms, np.int64),
         begun=np.zeros(arms),
@@ -166,6 +200,13 @@ def init(p, arms, key):
 @inlined_kernel
 def select(p, s, t):
     s.clock[NOW] = t + 1
+    if p.conscience.replay_rate > 0.0:
+        pick, chance = uniforms(s.key, t, 0, 0)
+        conscience.due(p.conscience, s.conscience, t, chance)
+        a, q = conscience.draw(s.conscience, pick)
+        if a >= 0:
+            s.asked[a] += 1.0
+            return a, q
     if t >= s.clock[REFRESH]:
         _refresh(p, s, t)
     for a in range(s.turn.size):
@@ -173,21 +214,27 @@ def select(p, s, t):
         if s.credit[a] >= 1.0:
             s.credit[a] -= 1.0
             s.turn[a] = QUEUED
+    chosen = -1
     for a in range(s.turn.size):
         if s.turn[a] == QUEUED:
             _open(p, s, a)
         if s.turn[a] == ASKED:
             s.turn[a] = WAITING
             s.turn_round[a] = t
-            s.asked[a] += 1.0
-            return a, 1.0
-    best = _best(p, s, t)
-    s.asked[best] += 1.0
-    return best, 1.0
+            chosen = a
+            break
+    if chosen < 0:
+        chosen = _best(p, s, t)
+    if conscience.out(s.conscience, chosen):
+        _excursion(p, s, t)
+    s.asked[chosen] += 1.0
+    return chosen, 1.0
 
 
 @inlined_kernel
 def update(p, s, t, a, y, q):
+    if conscience.weigh(p.conscience, s.conscience, t, a, y, q):
+        _refuted(p, s)
     if t < s.since[a]:
         return
     s.told[a] += 1.0
@@ -203,12 +250,16 @@ def update(p, s, t, a, y, q):
 def _best(p, s, t):
     """The arm of the largest index."""
     for a in range(s.level.size):
-        if s.asked[a] > 0.0:
-            s.level[a] = p.width * max(np.log(t + 1 - p.fade * s.begun[a]) - 0.5 * np.log(s.asked[a]), 0.0)
+        n = s.asked[a]
+        if n > 0.0:
+            width = p.width + (1.0 - p.width) * min(1.0, p.fresh / n)
+            s.level[a] = width * max(np.log(t + 1 - p.fade * s.begun[a]) - 0.5 * np.log(n), 0.0)
+        if s.clock[CONFINED] > 0 and conscience.out(s.conscience, a):
+            s.level[a] = -1.0
     return kl_best(s.mean, s.entropy, s.asked, s.level, s.bar)
 
 
-@kernel
+@inlined_kernel
 def _weigh(s, a):
     s.mean[a] = share(max(s.total[a], 0.0), s.told[a], UNTOLD)
     s.entropy[a] = negative_entropy(s.mean[a])
@@ -219,9 +270,16 @@ def _leader(s):
     """The arm that looks best."""
     best = 0
     for a in range(1, s.mean.size):
-        if s.told[a] > 0.0 and (s.told[best] == 0.0 or s.mean[a] > s.mean[best]):
+        better = s.told[best] == 0.0 or s.mean[a] > s.mean[best] or _barred(s, best)
+        if s.told[a] > 0.0 and better and not _barred(s, a):
             best = a
     return best
+
+
+@kernel
+def _barred(s, a):
+    """Whether arm a is not played any more."""
+    return s.clock[CONFINED] > 0 and conscience.out(s.conscience, a)
 
 
 # Probes
@@ -255,9 +313,9 @@ def _patience(s):
 
 @kernel
 def _open(p, s, a):
-    """A probe of arm a begins, unless it is the arm that looks best."""
+    """A probe of arm a begins, unless it is the arm that looks best or is not played any more."""
     leader = _leader(s)
-    if a == leader:
+    if a == leader or _barred(s, a):
         s.turn[a] = REST
         return
     old = (s.total[a] + 0.5) / (s.told[a] + 1.0)
@@ -281,6 +339,7 @@ def _continue(p, s, a, y):
     if s.probe[a, RATIO] >= p.accept and s.told[a] > s.probe[a, PULLS]:
         s.clock[RISES] += 1
         _forget(s, a, s.probe[a, PULLS], s.probe[a, TOTAL])
+        _note(s)
     elif s.probe[a, RATIO] <= -p.drop or s.probe[a, PULLS] >= p.longest:
         s.turn[a] = REST
 
@@ -308,7 +367,7 @@ def _watch(p, s, a, y):
         _alarm(p, s, a)
 
 
-@kernel
+@inlined_kernel
 def _alarm(p, s, a):
     """Forget arm a but for some rewards after the split; if it was the best one and has dropped, ask around."""
     n, total = float(s.detector.told[a]), s.detector.total[a]
@@ -320,6 +379,7 @@ def _alarm(p, s, a):
             first = False
     kept = min(p.kept, n - rounds)
     _forget(s, a, kept, kept * after)
+    _note(s)
     if p.everything:
         for b in range(s.mean.size):
             if b != a:
@@ -327,11 +387,11 @@ def _alarm(p, s, a):
     elif after >= before:
         s.clock[RISES] += not first
     elif first:
-        _ask_around(s, a)
+        _ask_around(p, s, a)
 
 
 @kernel
-def _ask_around(s, a):
+def _ask_around(p, s, a):
     """The best arm, a, has dropped."""
     s.clock[DROPS] += 1
     s.clock[MOVES] += not s.fell[a]
@@ -341,8 +401,18 @@ def _ask_around(s, a):
         s.fell[b] = b == a
         if b != a and s.alert[0] >= 1.0:
             s.turn[b] = QUEUED
+            _limit(s, b, p.memory)
     if s.alert[0] >= 1.0:
         s.alert[0] -= 1.0
+
+
+@kernel
+def _limit(s, a, n):
+    """What is known of arm a weighs no more than n rewards."""
+    if s.told[a] > n:
+        s.asked[a] += n - s.told[a]
+        s.total[a] *= n / s.told[a]
+        s.told[a] = n
 
 
 @kernel
@@ -357,22 +427,71 @@ def _forget(s, a, n, total):
     _weigh(s, a)
     hull.clear(0, s.detector, a)
     s.clock[REFRESH] = s.clock[NOW]
+
+
+@kernel
+def _note(s):
+    """Something has been forgotten."""
     s.alarms[s.clock[ALARMS]] = s.clock[NOW]
     s.clock[ALARMS] = min(s.clock[ALARMS] + 1, s.alarms.size - 1)
 
 
+# Conscience
+
+
+@kernel
+def _refuted(p, s):
+    """An arm is out. If nobody is left, nothing that is known counts any more."""
+    if conscience.empty(s.conscience):
+        for a in range(s.mean.size):
+            _forget(s, a, 0.0, 0.0)
+        _note(s)
+        s.clock[SOFT] = 0
+        _restart(p, s, s.clock[NOW])
+
+
+@kernel
+def _restart(p, s, t):
+    conscience.restart(p.conscience, s.conscience, t)
+    s.clock[AWAY] = 0
+    s.clock[CONFINED] = 0
+
+
+@kernel
+def _excursion(p, s, t):
+    """An arm that is out is about to be played: count it, and begin anew if that happens too often."""
+    s.clock[AWAY] += 1
+    age = t - s.conscience.clock[EPISODE_START] + 1.0
+    if conscience.empty(s.conscience):  # the last arm that was not out has been retired
+        _restart(p, s, t)
+    elif s.clock[AWAY] > p.excursion * np.sqrt(s.mean.size * age):
+        s.clock[SOFT] += 1
+        if s.clock[SOFT] <= p.soft_restarts:
+            _restart(p, s, t)
+        else:
+            s.clock[CONFINED] = 1
+
+
 @inlined_kernel
 def crowded(p, s):
-    return hull.crowded(p, s.detector) or s.clock[ALARMS] + 2 >= s.alarms.size
+    full = s.clock[ALARMS] + 2 >= s.alarms.size
+    return full or s.conscience.clock[conscience.CROWDED] > 0 or hull.crowded(p, s.detector)
 
 
 def grow(p: Params, s: State) -> State:
     """The same state with more room for what has run short of it."""
     if hull.crowded(p, s.detector):
         s = s._replace(detector=hull.grow(p, s.detector))
+    if s.conscience.clock[conscience.CROWDED] > 0:
+        s = s._replace(conscience=conscience.grow(s.conscience))
     if s.clock[ALARMS] + 2 >= s.alarms.size:
         s = s._replace(alarms=np.concatenate([s.alarms, np.zeros_like(s.alarms)]))
     return s
+
+
+def restarts(p: Params, s: State) -> Any:
+    """The rounds in which an episode of the conscience began because the one before had failed, hard and soft."""
+    return conscience.restarts(p, s.conscience)
 
 
 def inspect(p: Params, s: State, origin: int, names: Any) -> dict[str, Any]:
@@ -387,4 +506,11 @@ def inspect(p: Params, s: State, origin: int, names: Any) -> dict[str, Any]:
         }
         for a, name in enumerate(names)
     ]
-    return {"arms": arms, "forgotten": [int(t) + origin for t in s.alarms[: s.clock[ALARMS]]]}
+    known = (s.told > 0.0) & ((s.clock[CONFINED] == 0) | (s.conscience.evidence.low == 0))
+    return {
+        "arms": arms,
+        "leader": int(names[np.argmax(np.where(known, s.mean, -1.0))]),
+        "forgotten": [int(t) + origin for t in s.alarms[: s.clock[ALARMS]]],
+        "soft_restarts": int(s.clock[SOFT]),
+        **conscience.inspect(s.conscience, origin, names),
+    }

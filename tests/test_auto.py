@@ -1,12 +1,15 @@
 """The default policy: its twin under every kind of pressure, what it must not do, and the bars of regret."""
 
+import collections
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sigshift as ss
-from alike import instances, plays_alike
+from alike import KINDS, instances, plays_alike
 from calibration import calibration
 from sigshift.environments.suite import SUITE
 from sigshift.play import Play
@@ -28,8 +31,20 @@ EAGER = st.fixed_dictionaries(
         "fade": st.sampled_from([0.0, 1.0]),
         "ahead": st.sampled_from([0.05, 0.9]),
         "width": st.sampled_from([0.1, 2.0]),
+        "fresh": st.sampled_from([0.0, 60.0]),
+        "memory": st.sampled_from([0.5, 4.0]),
         "forget": st.just("all"),
     },
+)
+# The same for the conscience.
+STERN = st.fixed_dictionaries(
+    {
+        "replay_rate": st.sampled_from([0.0, 0.03, 0.3, 2.0]),
+        "shortest": st.sampled_from([2, 3, 16]),
+        "rounds": st.sampled_from([1, 300]),
+        "excursion": st.sampled_from([0.0, 0.1, 0.5, 4.0]),
+        "soft_restarts": st.sampled_from([0, 1, 100]),
+    }
 )
 
 
@@ -37,6 +52,34 @@ EAGER = st.fixed_dictionaries(
 @given(instance=instances(), tuning=EAGER)
 def test_equals_its_twin_when_it_has_much_to_do(instance, tuning):
     plays_alike("auto", instance, **tuning)
+
+
+@settings(max_examples=160, deadline=None)
+@given(instance=instances(kinds=(*KINDS, "turns", "turns", "turns")), tuning=EAGER, stern=STERN)
+def test_equals_its_twin_under_a_stern_conscience(instance, tuning, stern):
+    play, twin = plays_alike("auto", instance, **tuning, **stern)
+    assert play.restarts() == twin.conscience.restarts
+
+
+def test_the_comparison_meets_everything():
+    """One tuning for each; late rewards throughout."""
+    stern = {"replay_rate": 0.3, "shortest": 2, "rounds": 1, "excursion": 0.1}
+    met = collections.Counter()
+    for seed, soft in enumerate((100, 100, 1, 0, 0)):
+        instance = SimpleNamespace(arms=3, rounds=1_500, kind="turns", seed=seed, delay=3, lost=0.1)
+        play, twin = plays_alike("auto", instance, level=0.3, memory=4.0, soft_restarts=soft, **stern)
+        met.update(
+            {
+                "hard": twin.hard,
+                "soft": len(twin.conscience.restarts) - twin.hard,
+                "confined": twin.spent - len(twin.conscience.restarts) + twin.hard,
+                "drops": twin.drops,
+                "rises": twin.rises,
+                "limited": twin.limited,
+            }
+        )
+        assert play.restarts() == twin.conscience.restarts
+    assert all(met[part] >= 3 for part in ("hard", "soft", "confined", "drops", "rises", "limited")), met
 
 
 def state_after(environment, seed=0, **tuning):

@@ -54,7 +54,7 @@ from sigshift.detectors import glr, hull
 from sigshift.indices import kl_best, negative_entropy, new_bar, share
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import conscience
-from sigshift.meta.evidence import EPISODE_START
+from sigshift.meta.evidence import CROWDED, EPISODE_START
 from sigshift.rng import uniforms
 
 PAPER = "sigshift"
@@ -207,6 +207,8 @@ def select(p, s, t):
         if a >= 0:
             s.asked[a] += 1.0
             return a, q
+    if s.clock[CONFINED] > 0 and conscience.empty(s.conscience):  # the last arm that was not out has been retired
+        _restart(p, s, t)
     if t >= s.clock[REFRESH]:
         _refresh(p, s, t)
     for a in range(s.turn.size):
@@ -218,7 +220,7 @@ def select(p, s, t):
     for a in range(s.turn.size):
         if s.turn[a] == QUEUED:
             _open(p, s, a)
-        if s.turn[a] == ASKED:
+        if s.turn[a] == ASKED and not _barred(s, a):
             s.turn[a] = WAITING
             s.turn_round[a] = t
             chosen = a
@@ -226,7 +228,7 @@ def select(p, s, t):
     if chosen < 0:
         chosen = _best(p, s, t)
     if conscience.out(s.conscience, chosen):
-        _excursion(p, s, t)
+        chosen = _excursion(p, s, t, chosen)
     s.asked[chosen] += 1.0
     return chosen, 1.0
 
@@ -373,9 +375,9 @@ def _alarm(p, s, a):
     n, total = float(s.detector.told[a]), s.detector.total[a]
     rounds, part = glr.split(s.detector.points[a], s.detector.sizes[a], n, total)
     before, after = part / rounds, (total - part) / (n - rounds)
-    first = True
+    first = not _barred(s, a)
     for b in range(s.mean.size):
-        if b != a and s.mean[b] > before:
+        if b != a and s.mean[b] > before and not _barred(s, b):
             first = False
     kept = min(p.kept, n - rounds)
     _forget(s, a, kept, kept * after)
@@ -455,34 +457,37 @@ def _restart(p, s, t):
     conscience.restart(p.conscience, s.conscience, t)
     s.clock[AWAY] = 0
     s.clock[CONFINED] = 0
+    for a in range(s.level.size):
+        s.level[a] = 0.0
 
 
 @kernel
-def _excursion(p, s, t):
-    """An arm that is out is about to be played: count it, and begin anew if that happens too often."""
+def _excursion(p, s, t, chosen):
+    """An arm that is out is about to be played: count it. If that happens too often, begin anew or play another."""
     s.clock[AWAY] += 1
     age = t - s.conscience.clock[EPISODE_START] + 1.0
-    if conscience.empty(s.conscience):  # the last arm that was not out has been retired
+    if conscience.empty(s.conscience):
         _restart(p, s, t)
     elif s.clock[AWAY] > p.excursion * np.sqrt(s.mean.size * age):
-        s.clock[SOFT] += 1
-        if s.clock[SOFT] <= p.soft_restarts:
-            _restart(p, s, t)
-        else:
+        if s.clock[SOFT] >= p.soft_restarts:
             s.clock[CONFINED] = 1
+            return _best(p, s, t)
+        s.clock[SOFT] += 1
+        _restart(p, s, t)
+    return chosen
 
 
 @inlined_kernel
 def crowded(p, s):
     full = s.clock[ALARMS] + 2 >= s.alarms.size
-    return full or s.conscience.clock[conscience.CROWDED] > 0 or hull.crowded(p, s.detector)
+    return full or s.conscience.clock[CROWDED] > 0 or hull.crowded(p, s.detector)
 
 
 def grow(p: Params, s: State) -> State:
     """The same state with more room for what has run short of it."""
     if hull.crowded(p, s.detector):
         s = s._replace(detector=hull.grow(p, s.detector))
-    if s.conscience.clock[conscience.CROWDED] > 0:
+    if s.conscience.clock[CROWDED] > 0:
         s = s._replace(conscience=conscience.grow(s.conscience))
     if s.clock[ALARMS] + 2 >= s.alarms.size:
         s = s._replace(alarms=np.concatenate([s.alarms, np.zeros_like(s.alarms)]))

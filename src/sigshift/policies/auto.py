@@ -33,8 +33,9 @@ w = (1 + drops) / (1 + drops at another arm than the one before), all of this is
 probes in its wake begin w times later.
 
 *Conscience* (:mod:`sigshift.meta.conscience`). All that assumes that rewards change as one can see arm by arm. META
-does not: its replays begin by chance, at rate ``replay_rate``, draw uniformly, and compare arms on every interval since
-its episode began. An arm that they refute is out. If all are, everything is forgotten and an episode begins.
+does not: its replays begin by chance, at rate ``replay_rate``, draw uniformly for ``shortest`` rounds or longer, and
+compare arms on every interval since its episode began. An arm that they refute is out. If all are, everything is
+forgotten and an episode begins. (``rounds`` bounds the run for the test of this alone, inside a logarithm.)
 Arms that are out are played in at most ``excursion * sqrt(K age)`` rounds of an episode. When these are spent an
 episode begins, but nothing is forgotten: a soft restart. After ``soft_restarts`` of them without a hard one, arms
 that are out are not played any more. :mod:`META <sigshift.policies.meta>` is this with more replays.
@@ -59,6 +60,7 @@ from sigshift.rng import uniforms
 
 PAPER = "sigshift"
 GUARANTEE = "an arm that is best throughout stays; regret: docs/theory.md; the least of all on the public suite"
+TOLD = "rounds (optional)"
 
 NOW, REFRESH, DROPS, MOVES, RISES, ALARMS, ALERT, AWAY, SOFT, CONFINED, CLOCKS = range(11)
 REST, QUEUED, ASKED, WAITING = range(4)  # what an arm's probe is at

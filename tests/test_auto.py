@@ -144,7 +144,7 @@ def refuted(seed, **tuning):
 
 
 def test_an_arm_that_is_best_throughout_is_seldom_refuted():
-    """60 runs in which replays are most of all: were it refuted in 5 % of them, 14 or more would come 4 times in 10^7.
+    """60 runs in which replays are most of all: were it refuted in 5 % of them, 14 or more would come once in 10^6.
 
     Arms that are all alike are the worst case. A run that is said to have one round is tested far too sharply.
     """

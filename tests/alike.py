@@ -20,6 +20,8 @@ def rewards_of(kind, rounds, arms, chance):
         return np.full((rounds, arms), float(kind == "ones"))
     if kind == "pattern":
         return np.array([[float((t // (a + 1)) % 2) for a in range(arms)] for t in range(rounds)])
+    if kind == "turns":  # each arm is the best one for a while
+        return np.array([[float(t // 40 % arms == a) for a in range(arms)] for t in range(rounds)])
     if kind == "numbers":
         return chance.random((rounds, arms))
     return (chance.random((rounds, arms)) < chance.random(arms)).astype(float)
@@ -38,11 +40,11 @@ def means_of(kind, rounds, arms, chance):
 
 
 @st.composite
-def instances(draw):
+def instances(draw, kinds=KINDS):
     return SimpleNamespace(
         arms=draw(st.integers(2, 8)),
         rounds=draw(st.integers(1, 300)),
-        kind=draw(st.sampled_from(KINDS)),
+        kind=draw(st.sampled_from(kinds)),
         seed=draw(st.integers(0, 2**32 - 1)),
         delay=draw(st.sampled_from([0, 0, 1, 7, 50])),
         lost=draw(st.sampled_from([0.0, 0.3])),
@@ -62,6 +64,7 @@ def delivered(instance, chance):
 
 
 def plays_alike(name, instance, **params):
+    """They must. Returns both after the last round."""
     chance = np.random.default_rng(instance.seed)
     environment = Environment.from_means(means_of(instance.kind, instance.rounds, instance.arms, chance))
     rewards = rewards_of(instance.kind, instance.rounds, instance.arms, chance)
@@ -80,3 +83,4 @@ def plays_alike(name, instance, **params):
             play.compiled.tell(play.params, play.state, earlier, *decisions[earlier])
             play.make_room()
             twin.update(earlier, *decisions[earlier])
+    return play, twin

@@ -49,8 +49,15 @@ METAS = [
     {"threshold": threshold, "c0": c0, "replay_rate": rate}
     for threshold, c0, rate in itertools.product(["paper", "remark"], [1e-7, 1e-3, 0.2], [0.5, 1.0])
 ]
+STERN = [  # a conscience that is heard often
+    {"replay_rate": 0.3, "shortest": 2, "rounds": 1, "excursion": 0.1, "level": 0.3, "soft_restarts": soft}
+    for soft in (0, 1, 100)
+]
 PLAIN = st.sampled_from([ss.policy(name) for name in ONLINE])
-TUNED = st.sampled_from([ss.policy("meta", **params) for params in [*METAS, {"c0": 1e-3, "horizon": "unknown"}]])
+TUNED = st.sampled_from(
+    [ss.policy("meta", **params) for params in [*METAS, {"c0": 1e-3, "horizon": "unknown"}]]
+    + [ss.policy("auto", **params) for params in STERN]
+)
 NO_JIT = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 

@@ -33,8 +33,9 @@ w = (1 + drops) / (1 + drops at another arm than the one before), all of this is
 probes in its wake begin w times later.
 
 *Conscience* (:mod:`sigshift.meta.conscience`). All that assumes that rewards change as one can see arm by arm. META
-does not: its replays begin by chance, at rate ``replay_rate``, draw uniformly, and compare arms on every interval since
-its episode began. An arm that they refute is out. If all are, everything is forgotten and an episode begins.
+does not: its replays begin by chance, at rate ``replay_rate``, draw uniformly for ``shortest`` rounds or longer, and
+compare arms on every interval since its episode began. An arm that they refute is out. If all are, everything is
+forgotten and an episode begins. (``rounds`` bounds the run for the test of this alone, inside a logarithm.)
 Arms that are out are played in at most ``excursion * sqrt(K age)`` rounds of an episode. When these are spent an
 episode begins, but nothing is forgotten: a soft restart. After ``soft_restarts`` of them without a hard one, arms
 that are out are not played any more. :mod:`META <sigshift.policies.meta>` is this with more replays.
@@ -54,11 +55,12 @@ from sigshift.detectors import glr, hull
 from sigshift.indices import kl_best, negative_entropy, new_bar, share
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import conscience
-from sigshift.meta.evidence import EPISODE_START
+from sigshift.meta.evidence import CROWDED, EPISODE_START
 from sigshift.rng import uniforms
 
 PAPER = "sigshift"
 GUARANTEE = "an arm that is best throughout stays; regret: docs/theory.md; the least of all on the public suite"
+TOLD = "rounds (optional)"
 
 NOW, REFRESH, DROPS, MOVES, RISES, ALARMS, ALERT, AWAY, SOFT, CONFINED, CLOCKS = range(11)
 REST, QUEUED, ASKED, WAITING = range(4)  # what an arm's probe is at
@@ -207,6 +209,8 @@ def select(p, s, t):
         if a >= 0:
             s.asked[a] += 1.0
             return a, q
+    if s.clock[CONFINED] > 0 and conscience.empty(s.conscience):  # the last arm that was not out has been retired
+        _restart(p, s, t)
     if t >= s.clock[REFRESH]:
         _refresh(p, s, t)
     for a in range(s.turn.size):
@@ -218,7 +222,7 @@ def select(p, s, t):
     for a in range(s.turn.size):
         if s.turn[a] == QUEUED:
             _open(p, s, a)
-        if s.turn[a] == ASKED:
+        if s.turn[a] == ASKED and not _barred(s, a):
             s.turn[a] = WAITING
             s.turn_round[a] = t
             chosen = a
@@ -226,7 +230,7 @@ def select(p, s, t):
     if chosen < 0:
         chosen = _best(p, s, t)
     if conscience.out(s.conscience, chosen):
-        _excursion(p, s, t)
+        chosen = _excursion(p, s, t, chosen)
     s.asked[chosen] += 1.0
     return chosen, 1.0
 
@@ -373,9 +377,9 @@ def _alarm(p, s, a):
     n, total = float(s.detector.told[a]), s.detector.total[a]
     rounds, part = glr.split(s.detector.points[a], s.detector.sizes[a], n, total)
     before, after = part / rounds, (total - part) / (n - rounds)
-    first = True
+    first = not _barred(s, a)
     for b in range(s.mean.size):
-        if b != a and s.mean[b] > before:
+        if b != a and s.mean[b] > before and not _barred(s, b):
             first = False
     kept = min(p.kept, n - rounds)
     _forget(s, a, kept, kept * after)
@@ -455,34 +459,37 @@ def _restart(p, s, t):
     conscience.restart(p.conscience, s.conscience, t)
     s.clock[AWAY] = 0
     s.clock[CONFINED] = 0
+    for a in range(s.level.size):
+        s.level[a] = 0.0
 
 
 @kernel
-def _excursion(p, s, t):
-    """An arm that is out is about to be played: count it, and begin anew if that happens too often."""
+def _excursion(p, s, t, chosen):
+    """An arm that is out is about to be played: count it. If that happens too often, begin anew or play another."""
     s.clock[AWAY] += 1
     age = t - s.conscience.clock[EPISODE_START] + 1.0
-    if conscience.empty(s.conscience):  # the last arm that was not out has been retired
+    if conscience.empty(s.conscience):
         _restart(p, s, t)
     elif s.clock[AWAY] > p.excursion * np.sqrt(s.mean.size * age):
-        s.clock[SOFT] += 1
-        if s.clock[SOFT] <= p.soft_restarts:
-            _restart(p, s, t)
-        else:
+        if s.clock[SOFT] >= p.soft_restarts:
             s.clock[CONFINED] = 1
+            return _best(p, s, t)
+        s.clock[SOFT] += 1
+        _restart(p, s, t)
+    return chosen
 
 
 @inlined_kernel
 def crowded(p, s):
     full = s.clock[ALARMS] + 2 >= s.alarms.size
-    return full or s.conscience.clock[conscience.CROWDED] > 0 or hull.crowded(p, s.detector)
+    return full or s.conscience.clock[CROWDED] > 0 or hull.crowded(p, s.detector)
 
 
 def grow(p: Params, s: State) -> State:
     """The same state with more room for what has run short of it."""
     if hull.crowded(p, s.detector):
         s = s._replace(detector=hull.grow(p, s.detector))
-    if s.conscience.clock[conscience.CROWDED] > 0:
+    if s.conscience.clock[CROWDED] > 0:
         s = s._replace(conscience=conscience.grow(s.conscience))
     if s.clock[ALARMS] + 2 >= s.alarms.size:
         s = s._replace(alarms=np.concatenate([s.alarms, np.zeros_like(s.alarms)]))

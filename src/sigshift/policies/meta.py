@@ -20,6 +20,7 @@ from sigshift.checks import choice, refuse
 from sigshift.compose import levers_of, parameters
 from sigshift.meta import paper
 from sigshift.policies import auto
+from sigshift.policies.auto import TOLD as TOLD
 from sigshift.policies.auto import Params as Params
 from sigshift.policies.auto import State as State
 from sigshift.policies.auto import crowded as crowded
@@ -32,7 +33,6 @@ from sigshift.policies.auto import update as update
 
 PAPER = "Suk, Kpotufe 2022"
 GUARANTEE = "evictions and restarts as in META, at calibrated levels; regret: docs/theory.md"
-TOLD = "rounds (optional)"
 
 FORMS = {"calibrated": sys.modules[__name__], "paper": paper, "remark": paper}
 USUAL = "calibrated"  # the form of a META of which nothing is said

@@ -1,12 +1,12 @@
 """The Monte Carlo that sets the constants of the calibrated META and of auto; its result is kept in calibration.json.
 
-Run it with `scripts/bench calibrate` (a few minutes on one core). Three probabilities where nothing that
+Run it with `scripts/bench calibrate` (a few minutes on one core). Four probabilities where nothing that
 matters changes:
 
 - that an arm which is never worse than another is evicted within 10^5 rounds of uniform play among the candidates, all
   arms being alike (so that one of any number of arms that are best throughout has the worst of it);
-- that a run of 10^5 rounds, as META plays it, has a restart;
-- and that the arm which is best throughout it has been evicted when it ends.
+- that a run of 10^5 rounds, as META plays it, has a restart, and that it has a hard one, which forgets everything;
+- that the arm which is best throughout it has been evicted when it ends.
 
 Two more are those of ``auto``: that its detector gives an alarm within 10^5 rewards of one mean, the first of which
 comes in round 10^4, and that a probe of an arm that has not risen is accepted.
@@ -88,19 +88,20 @@ def eviction(arms, mean, level, runs, rounds=ROUNDS, seed=SEED):
 
 
 def blind(name, runs, rounds=ROUNDS, seed=SEED):
-    """In how many runs on this problem there is a restart, and in how many the best arm is out at the end."""
+    """In how many runs on this problem there is a restart, and a hard one, and the best arm is out at the end."""
     problem = env(name, horizon=rounds)
     best = int(problem.means().sum(axis=0).argmax())
     nothing = np.empty(0, np.int64), np.empty(0)
-    restarted = lost = 0
+    restarted = hard = lost = 0
     for run in range(runs):
         play = Play(SUBJECT, problem.arms, rounds, seed, run, problem)
         for block in problem.blocks():
             key = derive(seed, REWARD_DOMAIN)
             play.simulate(block.first, block.last, block, problem.law_code, problem.spread, key, *nothing)
         restarted += bool(play.restarts())
+        hard += len(play.restarts()) > play.state.clock[auto.SOFT]  # that counts soft ones since the last hard one
         lost += bool(conscience.out(play.state.conscience, best))
-    return restarted, lost
+    return restarted, int(hard), lost
 
 
 def row(count, total, **setting):
@@ -151,7 +152,7 @@ def rise(gap, accept, probes, seed=SEED):
 
 
 def main():
-    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "restart": [], "lost": [], "alarm": [], "rise": []}
+    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "restart": [], "hard": [], "lost": [], "alarm": [], "rise": []}
     for level in EVICTION["levels"]:
         for arms in EVICTION["arms"]:
             for mean in EVICTION["means"]:
@@ -159,7 +160,7 @@ def main():
                 found["eviction"].append(row(count, RUNS, level=level, arms=arms, mean=mean))
                 print(found["eviction"][-1], flush=True)
     for name in BLIND:
-        for part, count in zip(("restart", "lost"), blind(name, RUNS), strict=True):
+        for part, count in zip(("restart", "hard", "lost"), blind(name, RUNS), strict=True):
             found[part].append(row(count, RUNS, environment=name))
             print(part, found[part][-1], flush=True)
     for level in ALARM["levels"]:

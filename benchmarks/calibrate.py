@@ -1,13 +1,12 @@
 """The Monte Carlo that sets the constants of the calibrated META and of auto; its result is kept in calibration.json.
 
-Run it with `scripts/bench calibrate` (a few minutes on one core). Three probabilities in runs in which nothing
-changes, and one in runs in which nothing that matters does:
+Run it with `scripts/bench calibrate` (a few minutes on one core). Four probabilities where nothing that
+matters changes:
 
 - that an arm which is never worse than another is evicted within 10^5 rounds of uniform play among the candidates, all
   arms being alike (so that one of any number of arms that are best throughout has the worst of it);
-- that an arm of 10^5 rewards of one mean shows a change;
-- that an arm whose mean is less than the leader's is promoted, for each of its rewards (in rounds from 10^5 on);
-- that a run of 10^5 rounds, as META plays it, has a restart.
+- that a run of 10^5 rounds, as META plays it, has a restart, and that it has a hard one, which forgets everything;
+- that the arm which is best throughout it has been evicted when it ends.
 
 Two more are those of ``auto``: that its detector gives an alarm within 10^5 rewards of one mean, the first of which
 comes in round 10^4, and that a probe of an arm that has not risen is accepted.
@@ -23,20 +22,18 @@ import numpy as np
 from sigshift.detectors import hull
 from sigshift.environments import env
 from sigshift.kernel import kernel
-from sigshift.meta import leading, variance
+from sigshift.meta import conscience, variance
+from sigshift.play import Play
 from sigshift.policies import auto
 from sigshift.policy import policy
-from sigshift.rng import derive, uniforms
-from sigshift.simulation import simulate
+from sigshift.rng import REWARD_DOMAIN, derive, uniforms
 
 SEED = 7
 RESULT = Path(__file__).with_name("calibration.json")
 ROUNDS = 100_000
 RUNS = 200
 EVICTION = {"arms": (2, 5, 10, 20), "means": (0.5, 0.9), "levels": (0.5, 0.75, 1.0)}
-CHANGE = {"means": (0.01, 0.1, 0.5, 0.9), "factors": (0.9, 1.1, 1.3)}
-PROMOTION = {"gaps": (0.05, 0.1, 0.3), "factors": (0.15, 0.2, 0.25)}
-RESTART = ("suite-stat10", "season", "suite-benign-joint", "suite-benign-losers", "suite-blips")
+BLIND = ("suite-stat10", "season", "suite-benign-joint", "suite-benign-losers", "suite-blips")
 ALARM = {"means": (0.05, 0.5, 0.9), "levels": (0.6, 0.8, 1.0)}
 RISE = {"gaps": (0.02, 0.1, 0.3), "accepts": (4.0, 7.0)}
 PROBES = 1_000_000
@@ -73,32 +70,6 @@ def evicted(p, s, key, mean, rounds, centre):
     return False
 
 
-@kernel
-def changed(p, s, key, mean, rounds):
-    """Whether an arm of one mean shows a change."""
-    for t in range(rounds):
-        chance, _ = uniforms(key, t, 0, 0)
-        if leading.learn(p, s, 0, 1.0 if chance < mean else 0.0, t) == leading.CHANGED:
-            return True
-    return False
-
-
-@kernel
-def promoted(p, s, key, mean, lead, rounds):
-    """How often an arm is promoted although its mean is less than the leader's."""
-    count = 0
-    s.leader[0] = 1
-    s.recent[1] = 1
-    s.paid[1] = lead
-    for t in range(rounds):
-        chance, _ = uniforms(key, t, 0, 0)
-        shown = leading.learn(p, s, 0, 1.0 if chance < mean else 0.0, ROUNDS + t)
-        if shown == leading.PROMOTED:
-            count += 1
-            leading.forget(p, s, 0, t, s.found[0], s.found[1])
-    return count
-
-
 def eviction(arms, mean, level, runs, rounds=ROUNDS, seed=SEED):
     """In how many runs arm 0 of so many arms, all alike, is evicted."""
     params = variance.configure(arms, rounds, level=level)
@@ -116,22 +87,21 @@ def eviction(arms, mean, level, runs, rounds=ROUNDS, seed=SEED):
     return count
 
 
-def change(mean, factor, runs, rounds=ROUNDS, seed=SEED):
-    """In how many runs an arm of one mean shows a change."""
-    params = SUBJECT.configure(2, rounds).leading._replace(change=factor, promotion=1e9)
-    return sum(changed(params, leading.init(2), derive(seed, 101, run), mean, rounds) for run in range(runs))
-
-
-def promotion(gap, level, runs, rounds=1_000, seed=SEED):
-    """How often an arm of mean .5 is promoted against a leader that is better by ``gap``."""
-    params = SUBJECT.configure(2, rounds).leading._replace(change=1e9, promotion=level)
-    return sum(promoted(params, leading.init(2), derive(seed, 102, run), 0.5, 0.5 + gap, rounds) for run in range(runs))
-
-
-def restart(name, runs, rounds=ROUNDS, seed=SEED):
-    """In how many runs on this problem, on which nothing that matters changes, there is a restart."""
-    runs = simulate(SUBJECT, env(name, horizon=rounds), runs=runs, seed=seed, jobs=1)
-    return int((runs.restarts[SUBJECT.label] > 0).sum())
+def blind(name, runs, rounds=ROUNDS, seed=SEED):
+    """In how many runs on this problem there is a restart, and a hard one, and the best arm is out at the end."""
+    problem = env(name, horizon=rounds)
+    best = int(problem.means().sum(axis=0).argmax())
+    nothing = np.empty(0, np.int64), np.empty(0)
+    restarted = hard = lost = 0
+    for run in range(runs):
+        play = Play(SUBJECT, problem.arms, rounds, seed, run, problem)
+        for block in problem.blocks():
+            key = derive(seed, REWARD_DOMAIN)
+            play.simulate(block.first, block.last, block, problem.law_code, problem.spread, key, *nothing)
+        restarted += bool(play.restarts())
+        hard += len(play.restarts()) > play.state.clock[auto.SOFT]  # that counts soft ones since the last hard one
+        lost += bool(conscience.out(play.state.conscience, best))
+    return restarted, int(hard), lost
 
 
 def row(count, total, **setting):
@@ -182,26 +152,17 @@ def rise(gap, accept, probes, seed=SEED):
 
 
 def main():
-    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "change": [], "promotion": [], "restart": []}
-    found |= {"alarm": [], "rise": []}
+    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "restart": [], "hard": [], "lost": [], "alarm": [], "rise": []}
     for level in EVICTION["levels"]:
         for arms in EVICTION["arms"]:
             for mean in EVICTION["means"]:
                 count = eviction(arms, mean, level, RUNS)
                 found["eviction"].append(row(count, RUNS, level=level, arms=arms, mean=mean))
                 print(found["eviction"][-1], flush=True)
-    for factor in CHANGE["factors"]:
-        for mean in CHANGE["means"]:
-            found["change"].append(row(change(mean, factor, RUNS), RUNS, change=factor, mean=mean))
-            print(found["change"][-1], flush=True)
-    for level in PROMOTION["factors"]:
-        for gap in PROMOTION["gaps"]:
-            total = RUNS * 1_000
-            found["promotion"].append(row(promotion(gap, level, RUNS), total, promotion=level, gap=gap))
-            print(found["promotion"][-1], flush=True)
-    for name in RESTART:
-        found["restart"].append(row(restart(name, RUNS), RUNS, environment=name))
-        print(found["restart"][-1], flush=True)
+    for name in BLIND:
+        for part, count in zip(("restart", "hard", "lost"), blind(name, RUNS), strict=True):
+            found[part].append(row(count, RUNS, environment=name))
+            print(part, found[part][-1], flush=True)
     for level in ALARM["levels"]:
         for mean in ALARM["means"]:
             found["alarm"].append(row(alarm(mean, level, RUNS), RUNS, level=level, mean=mean))

@@ -18,8 +18,12 @@ REMARK = ss.policy("meta", threshold="remark", c0=0.05, replay_rate=1.0)
 DOUBLING = ss.policy("meta", c0=0.01, replay_rate=0.5, horizon="unknown")
 SHORTER = ss.policy("meta", c0=0.01, replay_rate=0.5, horizon=700)
 CALIBRATED = ss.policy("meta")
-RESTLESS = ss.policy(CALIBRATED, replay_rate=0.3, level=0.1, floor=0.02, excursion=0.7)
-NESTED = ss.policy(CALIBRATED, replay_rate=1.0, shortest=2, level=0.05, floor=0.01, check=3)
+RESTLESS = ss.policy(CALIBRATED, replay_rate=0.3, shortest=4, rounds=8_000, excursion=0.1)
+NESTED = ss.policy(CALIBRATED, replay_rate=3.0, shortest=2, rounds=3_000)
+AUTO = ss.policy("auto", replay_rate=0.1)
+TURNS = ss.Environment.piecewise(
+    np.arange(8) * 1_000, np.where(np.arange(8)[:, np.newaxis] % 3 == np.arange(3), 0.95, 0.05), 8_000
+)
 
 CASES = [
     (LIVELY, ss.env("pb2", horizon=3_000), 0, 0),
@@ -31,15 +35,16 @@ CASES = [
     (ss.policy("meta", threshold="paper"), ss.env("season", horizon=1_000), 0, 0),
     (LIVELY, ss.env("many-arms", horizon=3_000), 0, 0),
     (CALIBRATED, ss.env("rotate", horizon=8_000), 2, 0),
-    (RESTLESS, ss.env("rotate", horizon=8_000), 1, 1),
+    (RESTLESS, TURNS, 1, 1),
     (NESTED, ss.env("pb1", horizon=2_000), 4, 0),
+    (AUTO, ss.env("rotate", horizon=8_000), 3, 0),
 ]
 NAMES = ["pb2", "trig", "tiny", "remark", "doubling", "past its horizon", "paper", "many arms"]
-NAMES += ["calibrated", "calibrated and restless", "calibrated and nested"]
+NAMES += ["calibrated", "calibrated and restless", "calibrated and nested", "auto"]
 
 
 def calibrated(opened):
-    return opened.policy.module is CALIBRATED.module
+    return opened.policy.module in (CALIBRATED.module, AUTO.module)
 
 
 @pytest.fixture(scope="module", params=CASES, ids=NAMES)
@@ -89,13 +94,6 @@ def test_it_agrees_with_what_inspect_says(case):
         if t not in looked:
             continue
         facts = play.inspect(t, range(case.arms))
-        checks = np.flatnonzero((case.checks.start <= t) & (case.checks.end > t))
-        assert checks.size == facts.get("checking", False)
-        if checks.size:
-            check = facts["bases"].pop()
-            assert check["candidates"] == np.flatnonzero(case.checks.arms[checks[0]]).tolist()
-            assert check["start"] == case.checks.start[checks[0]]
-            assert t <= check["start"] + check["length"]
         live = np.flatnonzero((bases.start <= t) & (bases.end > t))
         expected = list(zip(bases.start[live].tolist(), bases.length[live].tolist(), strict=True))
         assert [(base["start"], base["length"]) for base in facts["bases"]] == expected
@@ -104,6 +102,10 @@ def test_it_agrees_with_what_inspect_says(case):
         assert facts["master"] == case.master(t)
         assert facts["restarts"] == case.restarts[case.restarts <= t].tolist()
         assert facts["episode_start"] == case.episodes[case.episodes <= t][-1]
+        for arm in facts.get("arms", ()):
+            rounds = case.forgotten.round[(case.forgotten.arm == arm["arm"]) & (case.forgotten.round <= t)]
+            assert arm["since"] == max(rounds, default=0)
+        assert set(facts.get("forgotten", ())) == set(case.forgotten.round[case.forgotten.round <= t].tolist())
 
 
 def test_the_naive_twin_has_the_same_anatomy():
@@ -208,17 +210,13 @@ def test_the_rounds_of_all_bases_add_up(case):
 
 
 def test_only_candidates_are_played(case):
-    """The calibrated form draws from them in its replays only, and from whom it suspects in its checks."""
+    """The calibrated form draws from them in its replays only."""
     assert case.active_size.size == case.active_base.size == case.rounds
     rows = np.repeat(np.arange(case.changes.round.size), np.diff(case.changes.round, append=case.rounds))
     drawn = np.ones(case.rounds, np.bool_)
     if calibrated(case):
         drawn = (case.bases.depth[case.active_base] > 0) & (case.active_size > 1)
     assert case.changes.candidates[rows, case.choices][drawn].all()
-    for start, end, arms in zip(*case.checks, strict=True):
-        assert start < end
-        assert arms[case.choices[start:end]].all()
-        assert (case.bases.depth[case.active_base[start:end]] == 0).all()
     assert np.array_equal(case.changes.candidates[rows].sum(axis=1), case.active_size)
 
 
@@ -229,11 +227,12 @@ def test_everything_is_ready_for_json(case):
     assert facts["changes"]["candidates"][0] == case.candidates(0)
     assert facts["restarts"] == case.restarts.tolist()
     assert facts["soft_restarts"] == case.soft_restarts.tolist()
-    assert [len(arms) for arms in facts["checks"]["arms"]] == case.checks.arms.sum(axis=1).tolist()
+    assert facts["forgotten"]["round"] == case.forgotten.round.tolist()
+    assert facts["forgotten"]["arm"] == case.forgotten.arm.tolist()
 
 
 def test_what_only_the_calibrated_form_has():
-    """All of it happens in this run: checks, soft restarts, hard ones, and replays that find evicted arms again."""
+    """All of it happens in this run: arms forgotten, soft restarts, hard ones, and evicted arms found again."""
     policy, env, seed, run = CASES[NAMES.index("calibrated and restless")]
     opened = ss.anatomy(policy, env, seed=seed, run=run)
     soft = set(opened.soft_restarts.tolist())
@@ -241,11 +240,15 @@ def test_what_only_the_calibrated_form_has():
     assert soft < set(opened.restarts.tolist())
     emptied = set(opened.evictions.round[opened.evictions.master].tolist())
     assert all((t in emptied) != (t in soft) for t in opened.restarts.tolist())
-    assert opened.checks.start.size > 0
+    alone = ~np.isin(opened.forgotten.round, opened.restarts)
+    assert 0 < alone.sum() < opened.forgotten.round.size
+    hard = np.array(sorted(set(opened.restarts.tolist()) - soft))
+    for t in hard.tolist():
+        assert set(opened.forgotten.arm[opened.forgotten.round == t].tolist()) == set(range(opened.arms))
     assert f"{opened.restarts.size} restarts ({len(soft)} soft)" in str(opened)
-    assert "which played" in str(opened).splitlines()[-2]
+    assert f"forgot an arm {opened.forgotten.round.size} times" in str(opened)
     paper = ss.anatomy(LIVELY, "pb2", horizon=500)
-    assert paper.checks.start.size == paper.soft_restarts.size == 0
+    assert paper.forgotten.round.size == paper.soft_restarts.size == 0
 
 
 def test_rested_arms_pay_by_their_own_pulls():

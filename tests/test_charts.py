@@ -569,24 +569,24 @@ def test_restarts_are_marked(opened):
         assert [segment[0][0] for segment in marks.get_segments()] == opened.restarts.tolist()
 
 
-def test_the_calibrated_form_has_its_checks_above_the_replays_and_soft_restarts_dashed():
-    policy = ss.policy("meta", threshold="calibrated", replay_rate=0.3, level=0.1, floor=0.02, excursion=0.7)
-    opened = ss.anatomy(policy, ss.env("rotate", horizon=6_000), seed=1)
+def test_the_calibrated_form_has_a_mark_for_what_it_forgot_and_dashes_for_soft_restarts():
+    policy = ss.policy("meta", replay_rate=0.3, shortest=4, rounds=4_000, excursion=0.1)
+    means = np.where(np.arange(4)[:, np.newaxis] % 3 == np.arange(3), 0.95, 0.05)
+    opened = ss.anatomy(policy, ss.Environment.piecewise(np.arange(4) * 1_000, means, 4_000), seed=1, run=1)
+    assert 0 < opened.soft_restarts.size < opened.restarts.size
     chart = anatomy_chart(opened)
-    middle = chart.axes[1]
-    _, checks, replays, soft, hard = middle.collections[-5:]
-    assert [label.get_text() for label in middle.get_yticklabels()] == ["check", "replay"]
-    assert len(checks.get_paths()) == opened.checks.start.size > 0
-    assert np.allclose([path.vertices[:, 0].min() for path in checks.get_paths()], opened.checks.start)
-    assert {round(path.vertices[:4, 1].mean()) for path in checks.get_paths()} == {0}
-    assert len(replays.get_paths()) == (opened.bases.depth > 0).sum()
+    replays, soft, hard = chart.axes[1].collections[-3:]
+    assert len(replays.get_paths()) > 0
     assert [segment[0][0] for segment in soft.get_segments()] == opened.soft_restarts.tolist()
     assert soft.get_linestyle() != hard.get_linestyle()
     assert len(soft.get_segments()) + len(hard.get_segments()) == opened.restarts.size
+    (marks,) = chart.axes[2].lines
+    alone = ~np.isin(opened.forgotten.round, opened.restarts)
+    assert marks.get_xdata().tolist() == opened.forgotten.round[alone].tolist()
+    assert np.floor(marks.get_ydata() + 0.5).tolist() == opened.forgotten.arm[alone].tolist()
     (legend,) = chart.legends
-    assert [text.get_text() for text in legend.get_texts()][-2:] == ["restart", "soft restart"]
-    assert f"{opened.checks.start.size} checks" in chart.axes[0].get_title(loc="left")
-    calm = anatomy_chart(opened, last=100)
+    assert [text.get_text() for text in legend.get_texts()][-3:] == ["forgotten", "restart", "soft restart"]
+    calm = anatomy_chart(opened, last=20)
     assert [text.get_text() for text in calm.legends[0].get_texts()][-1] == "evicted"
 
 

@@ -13,7 +13,7 @@ from naive import NaiveMeta
 from sigshift.meta import evidence
 from sigshift.meta.bases import replay_length
 from sigshift.play import Play
-from sigshift.policies import meta
+from sigshift.meta import paper as meta
 from sigshift.rng import POLICY_DOMAIN, derive
 
 KINDS = ("bernoulli", "deterministic", "beta", "zeros", "ones", "adversary")

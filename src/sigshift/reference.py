@@ -236,10 +236,9 @@ def _markdown(text: str) -> str:
 def _policy_sections() -> Iterator[str]:
     for row in policies().reset_index().to_dict("records"):
         yield f"### `{row['policy']}`"
-        algorithm, usual = definition(row["policy"]), sigshift.policy(row["policy"]).module
-        yield _markdown(inspect.getdoc(algorithm) or "")
-        if usual is not algorithm:  # the form of it that is played if nothing is said
-            yield _markdown(inspect.getdoc(usual) or "")
+        algorithm = definition(row["policy"])
+        for module in dict.fromkeys([algorithm, *getattr(algorithm, "FORMS", {}).values()]):
+            yield _markdown(inspect.getdoc(module) or "")
         yield _listed(row, ("paper", "guarantee", "told", "parameters"))
 
 

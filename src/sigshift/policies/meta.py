@@ -1,205 +1,56 @@
-"""META: eliminate arms while tracking the most significant arm switches, and start over only at those.
+"""META: evidence without bias decides what is given up; an index decides what is played.
 
 Suk and Kpotufe (COLT 2022), "Tracking most significant arm switches in bandits". There are two forms.
 
-``threshold="calibrated"``, the default, is META for practice: :mod:`sigshift.meta.calibrated`. It needs no horizon.
+``threshold="calibrated"``, the default, is META for practice, told nothing: :mod:`auto <sigshift.policies.auto>` with
+more replays. META's episodes, replays and eviction test (:mod:`sigshift.meta.conscience`), at levels that a Monte Carlo
+has set, say which arms are out and when everything starts over. What is played in the rounds of no replay, and what is
+forgotten of one arm alone, is said by auto's index, detector and probes. ``replay_rate=0.01`` is 20 times auto's: so
+arms are compared without bias, whoever changes them and however, in 20 times as many rounds, and these cost something.
+All other levers are auto's, but for ``forget``.
 
-``threshold="paper"`` is the paper's: with ``replay_rate=1`` Algorithms 1 and 2 to the letter; docs/theory.md has the
-readings, and ``"remark"`` is the threshold of its Remark 1. The parts are in :mod:`sigshift.meta`: ``bases``
-(episodes, replays) and ``evidence`` (the eviction test). The paper wants ``c0`` "sufficiently large" and replays at
-rate 1. So it never restarts in vain, and needs more than 10^6 rounds to gain anything. This form's defaults,
-``c0=0.2`` and ``replay_rate=0.5``, are playable, not proven. It alone has a ``c0`` and plans for a horizon: who says
-``c0`` and no ``threshold`` means it.
-
-In the paper's form a reward that comes late adds its evidence on arrival, with the weight of its decision, to the
-bases that had begun by the decision's round and still run.
+``threshold="paper"`` is the paper's algorithm, and ``"remark"`` the same with the threshold of its Remark 1:
+:mod:`sigshift.meta.paper`. This form alone has a ``c0`` and plans for a horizon: who says ``c0`` and no ``threshold``
+means it.
 """
 
 import sys
-from typing import NamedTuple
 
-import numpy as np
-
-from sigshift.checks import choice, real, refuse
-from sigshift.compose import parameters
-from sigshift.kernel import inlined_kernel, kernel
-from sigshift.meta import calibrated
-from sigshift.meta.bases import advance, begin_episode, carried, doubled, listed
-from sigshift.meta.bases import restarts as restarts
-from sigshift.meta.evidence import (
-    ACTIVE,
-    BURST,
-    CHANGED,
-    CLOCKS,
-    CROWDED,
-    EPISODE_START,
-    EPISODES,
-    NEVER,
-    RESTARTS,
-    TOP,
-    record,
-)
-from sigshift.rng import uniforms
+from sigshift.checks import choice, refuse
+from sigshift.compose import levers_of, parameters
+from sigshift.meta import paper
+from sigshift.policies import auto
+from sigshift.policies.auto import TOLD as TOLD
+from sigshift.policies.auto import Params as Params
+from sigshift.policies.auto import State as State
+from sigshift.policies.auto import crowded as crowded
+from sigshift.policies.auto import grow as grow
+from sigshift.policies.auto import init as init
+from sigshift.policies.auto import inspect as inspect
+from sigshift.policies.auto import restarts as restarts
+from sigshift.policies.auto import select as select
+from sigshift.policies.auto import update as update
 
 PAPER = "Suk, Kpotufe 2022"
-GUARANTEE = "any changes: O(log^3(T) sum over significant phases of sqrt(K length)), c0 large and replay_rate 1"
+GUARANTEE = "evictions and restarts as in META, at calibrated levels; regret: docs/theory.md"
 
-FORMS = ("calibrated", "paper", "remark")
+FORMS = {"calibrated": sys.modules[__name__], "paper": paper, "remark": paper}
 USUAL = "calibrated"  # the form of a META of which nothing is said
 
 
 def form(params):
     """The module that plays with these parameters. ``c0`` alone says that it is the paper's."""
     chosen = params.get("threshold", "paper" if "c0" in params else USUAL)
-    choice("threshold", chosen, FORMS)
-    papers = sys.modules[__name__]
-    mine, others = (calibrated, papers) if chosen == "calibrated" else (papers, calibrated)
+    choice("threshold", chosen, list(FORMS))
+    other = "calibrated" if FORMS[chosen] is paper else "paper"
     for key in params:
-        if key in parameters(others) and key not in parameters(mine):
-            other = "paper" if others is papers else "calibrated"
+        if key in parameters(FORMS[other]) and key not in parameters(FORMS[chosen]):
             rule = f"belongs to threshold={other!r}, and this META has threshold={chosen!r}"
             raise refuse(f"parameter {key!r} of meta", rule, params[key], f"Leave it out, or say threshold={other!r}.")
-    return mine
+    return FORMS[chosen]
 
 
-class Params(NamedTuple):
-    horizon: int
-    outer: float  # the threshold is outer * sqrt(inner * max(slope * n, floor))
-    inner: float
-    slope: float
-    floor: float
-    root: float  # its factor of sqrt(n) past the kink
-    kink: float  # the age up to which it is constant
-    tiny: bool  # whether one round can exceed it
-    replay_rate: float
-    replay_bound: float  # sum of the replay probabilities, times sqrt(age)
-    longest: int  # the longest replay
-
-
-class State(NamedTuple):
-    key: np.uint64
-    clock: np.ndarray  # counters, see evidence.py
-    starts: np.ndarray  # [level] the first round of each base on the stack
-    lengths: np.ndarray  # [level] its scheduled duration m0
-    candidates: np.ndarray  # [level, arm] its candidate set
-    master: np.ndarray  # [arm] the master set
-    active: np.ndarray  # the arms of the active base, in order
-    retired: np.ndarray  # [arm] never to be played again
-    low: np.ndarray  # [arm] the lowest level with no violated interval
-    total: np.ndarray  # [arm] running sum of |A_t| Y_t over its pulls in this episode
-    before: np.ndarray  # [arm] the same at the start of the present round
-    earlier: np.ndarray  # [arm] and of the one before it
-    entry: np.ndarray  # [level, arm] total at the start of the round before the base began
-    budget: np.ndarray  # [arm] what it may gain before its pairs must be tested
-    waiting: np.ndarray  # [arm] how many of its starts are not on the stacks yet
-    used: np.ndarray  # [arm] how far its stacks reach at most
-    events: np.ndarray  # [arm, i, other] total[arm] - total[other] before each of them; [arm, i, arm] its round
-    stacks: np.ndarray  # [pair, i, :] the starts on the stacks of a pair, base after base: round, gap, overtaken
-    bounds: np.ndarray  # [pair, level, :] where a base's stack begins and ends
-    restarts: np.ndarray  # the rounds of the restarts
-
-
-def configure(arms, horizon, *, threshold: str = "paper", c0: float = 0.2, replay_rate: float = 0.5) -> Params:
-    choice("threshold", threshold, ["paper", "remark"])
-    c0 = real("c0", c0, "The constant C0 of the paper; 0.2 is playable.", above=0.0)
-    rate = real("replay_rate", replay_rate, "The paper has 1; 0 means no replays.", least=0.0)
-    log, k = float(np.log(horizon)), float(arms)
-    if threshold == "paper":
-        outer, inner, slope, floor = log, c0, k, k**2
-    else:
-        outer, inner, slope, floor = float(np.sqrt(c0)), 1.0, k * log, k**2 * log**2
-    doublings = (int(horizon) - 1).bit_length()
-    return Params(
-        horizon=horizon,
-        outer=outer,
-        inner=inner,
-        slope=slope,
-        floor=floor,
-        root=outer * float(np.sqrt(inner * slope)),
-        kink=floor / slope if slope > 0.0 else k,
-        tiny=outer * float(np.sqrt(inner * floor)) < k,
-        replay_rate=rate,
-        replay_bound=rate * sum(2.0 ** (-i / 2) for i in range(1, doublings + 1)),
-        longest=2**doublings if doublings > 0 else 0,
-    )
-
-
-def init(p, arms, key):
-    levels = int(p.longest).bit_length() + 2
-    events, stack = 2 * levels + 36, 64  # a start; both grow
-    state = State(
-        key=key,
-        clock=np.zeros(CLOCKS, np.int64),
-        starts=np.zeros(levels, np.int64),
-        lengths=np.zeros(levels, np.int64),
-        candidates=np.zeros((levels, arms), np.bool_),
-        master=np.zeros(arms, np.bool_),
-        active=np.zeros(arms, np.int64),
-        retired=np.zeros(arms, np.bool_),
-        low=np.zeros(arms, np.int64),
-        total=np.zeros(arms),
-        before=np.zeros(arms),
-        earlier=np.zeros(arms),
-        entry=np.zeros((levels, arms)),
-        budget=np.zeros(arms),
-        waiting=np.zeros(arms, np.int64),
-        used=np.zeros(arms, np.int64),
-        events=np.zeros((arms, events, arms)),
-        stacks=np.zeros((arms * arms, stack, 3)),
-        bounds=np.zeros((arms * arms, levels, 2), np.int64),
-        restarts=np.zeros(16, np.int64),
-    )
-    state.clock[EPISODE_START] = NEVER
-    state.clock[EPISODES] = -1
-    state.clock[BURST] = -1
-    return state
-
-
-@inlined_kernel
-def select(p, s, t):
-    pick, chance = uniforms(s.key, t, 0, 0)
-    if s.clock[EPISODE_START] > t:
-        begin_episode(p, s, t)
-    advance(p, s, t, chance)
-    count = s.clock[ACTIVE]
-    return s.active[int(pick * count)], 1.0 / count
-
-
-@inlined_kernel
-def update(p, s, t, a, y, q):
-    if y > 0.0 and t >= s.clock[EPISODE_START]:
-        record(p, s, a, t, np.rint(1.0 / q) * y)
-
-
-@kernel
-def crowded(p, s):
-    return s.clock[CROWDED] > 0
-
-
-def grow(p, s):
-    """The same state with twice the room for what has run short of it."""
-    short = {"restarts": (s.clock[RESTARTS] + 1 >= s.restarts.size, 0)}
-    short["events"] = (s.waiting.max() + 2 * s.starts.size + 4 >= s.events.shape[1], 1)
-    short["stacks"] = ((s.used + 2 * s.waiting + 8).max() > s.stacks.shape[1], 1)
-    rooms = {name: (getattr(s, name), axis) for name, (needed, axis) in short.items() if needed}
-    s.clock[CROWDED] = 0
-    return s._replace(**{name: doubled(room, axis) for name, (room, axis) in rooms.items()})
-
-
-def retire_arm(p, s, a):
-    """Drop the arm from every candidate set; its place stays. An empty master set restarts in the next round."""
-    s.retired[a] = True
-    s.master[a] = False
-    s.candidates[:, a] = False
-    s.low[a] = NEVER
-    s.clock[CHANGED] = 1
-    return s
-
-
-def add_arm(p, s, fresh):
-    fresh.retired[:-1] = s.retired
-    return carried(s, fresh)
-
-
-def inspect(p, s, origin, names):
-    return listed(s, s.candidates[: s.clock[TOP] + 1], s.master, origin, names)
+@levers_of(auto, without="forget")
+def configure(arms, *, threshold: str = "calibrated", replay_rate: float = 0.01, **levers) -> Params:
+    choice("threshold", threshold, ["calibrated"])
+    return auto.configure(arms, replay_rate=replay_rate, **levers)

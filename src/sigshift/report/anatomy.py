@@ -1,12 +1,13 @@
-"""One run laid open: its choices, and for META its episodes, replays and evictions, round by round.
+"""One run laid open: its choices, and for META and auto its episodes, replays and evictions, round by round.
 
 The run is the very run that :func:`sigshift.simulate` plays under the same seed: the same compiled policy on the same
 rewards, one round at a time, and between each choice and its reward a look at what META says of itself (its
 ``inspect``). Rounds, arms and bases count from 0. A base (an episode's root, or a replay) lives in the rounds
 ``start <= t < end``.
 
-The active base plays META: in the paper's form it draws from its candidates. In the calibrated form the replays do, and
-in the rounds of the root an index chooses, now and then an evicted arm, too; but while a check runs, that draws.
+The active base plays META: in the paper's form it draws from its candidates. In the calibrated form, and in auto, the
+replays do, and in the rounds of the root an index chooses, now and then an evicted arm, too; what is forgotten of one
+arm alone is in :attr:`Anatomy.forgotten`.
 """
 
 import os
@@ -76,12 +77,11 @@ class Changes(NamedTuple):
     master: Masks  # [change, arm] the master set
 
 
-class Checks(NamedTuple):
-    """When the calibrated META asked whether a change matters: in the rounds ``start <= t < end``."""
+class Forgotten(NamedTuple):
+    """What was forgotten, in order: an arm, and the first round whose reward counts again."""
 
-    start: Integers
-    end: Integers
-    arms: Masks  # [check, arm] whom it drew from
+    round: Integers
+    arm: Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,7 +99,7 @@ class Anatomy:
     bases: Bases
     evictions: Evictions
     changes: Changes
-    checks: Checks
+    forgotten: Forgotten
     soft_restarts: Integers
     """Those restarts that began the master set anew only because evicted arms had been played too often."""
 
@@ -195,7 +195,7 @@ class Anatomy:
             "bases": plain(self.bases),
             "evictions": plain(self.evictions),
             "changes": changes,
-            "checks": plain(self.checks) | {"arms": [np.flatnonzero(row).tolist() for row in self.checks.arms]},
+            "forgotten": plain(self.forgotten),
             "soft_restarts": self.soft_restarts.tolist(),
         }
 
@@ -238,9 +238,8 @@ class Anatomy:
             f"  {_counted(self.episodes.size, 'episode')}, {_counted(lengths.size, 'replay')}{about}",
             f"  {_counted(self.evictions.round.size, 'eviction')}, {left[True]:,} of them from the master set",
         ]
-        if self.checks.start.size:
-            share = (self.checks.end - self.checks.start).sum() / self.rounds
-            lines.append(f"  {_counted(self.checks.start.size, 'check')}, which played {share:.1%} of the rounds")
+        if self.forgotten.round.size:
+            lines.append(f"  forgot an arm {_counted(self.forgotten.round.size, 'time')}")
         return lines
 
 
@@ -351,19 +350,16 @@ class _Record:
         self.evictions: list[tuple[int, int, int, bool]] = []
         self.changes: list[tuple[int, int]] = []
         self.masks: list[tuple[Masks, Masks]] = []
-        self.checks: list[list[int]] = []
-        self.checked: list[Masks] = []
+        self.since: list[int] = []  # for each arm the first round that counts
+        self.forgotten: list[tuple[int, int]] = []
         self.soft_restarts: list[int] = []
 
     def look(self, t: int) -> None:
         """Note what has changed in round ``t``, whose arm has just been chosen."""
         play = self.play
         facts = play.policy.module.inspect(play.params, play.state, play.epoch_start, range(play.arms))
-        bases = facts["bases"]
-        if facts.get("checking"):
-            self._note_check(t, bases[-1])
-            bases = bases[:-1]
-        seen = (play.epoch, facts["episode"], bases, facts["master"])
+        self._note_forgotten([arm["since"] for arm in facts.get("arms", ())])
+        seen = (play.epoch, facts["episode"], facts["bases"], facts["master"])
         if seen != self.seen:
             soft = facts.get("soft_restarts", 0)
             self._note(t, seen, softly=soft > self.soft)
@@ -393,11 +389,11 @@ class _Record:
         mask[arms] = True
         return mask
 
-    def _note_check(self, t: int, check: Mapping[str, Any]) -> None:
-        if not self.checks or self.checks[-1][0] != check["start"]:
-            self.checks.append([check["start"], t + 1])
-            self.checked.append(self._mask(check["candidates"]))
-        self.checks[-1][1] = t + 1
+    def _note_forgotten(self, since: list[int]) -> None:
+        if since != self.since:
+            pairs = enumerate(zip(since, self.since or since, strict=True))
+            self.forgotten += [(now, arm) for arm, (now, before) in pairs if now != before]
+            self.since = since
 
     def _renew_stack(self, t: int, bases: list[Mapping[str, Any]], fresh: bool) -> None:
         """End the bases that are not on META's stack any more, and add the one that is new."""
@@ -425,7 +421,7 @@ class _Record:
         for arm in np.flatnonzero(lost | master).tolist():
             self.evictions.append((t, arm, base if lost[arm] else -1, bool(master[arm])))
 
-    def parts(self, rounds: int) -> tuple[Bases, Evictions, Changes, Checks, Integers]:
+    def parts(self, rounds: int) -> tuple[Bases, Evictions, Changes, Forgotten, Integers]:
         """All of it as arrays."""
         arms = self.play.arms
         for base in self.stack:
@@ -434,11 +430,11 @@ class _Record:
         when, arm, by = np.array([row[:3] for row in self.evictions], np.int64).reshape(-1, 3).T
         since, active = np.array(self.changes, np.int64).reshape(-1, 2).T
         masks = np.array(self.masks, np.bool_).reshape(len(self.masks), 2, arms)
-        begun, over = np.array(self.checks, np.int64).reshape(-1, 2).T
+        renewed, forgotten = np.array(self.forgotten, np.int64).reshape(-1, 2).T
         return (
             Bases(start, length, end, depth, parent, episode, tuple(self.ended)),
             Evictions(when, arm, by, np.array([row[3] for row in self.evictions], np.bool_)),
             Changes(since, active, masks[:, 0], masks[:, 1]),
-            Checks(begun, over, np.array(self.checked, np.bool_).reshape(-1, arms)),
+            Forgotten(renewed, forgotten),
             np.array(self.soft_restarts, np.int64),
         )

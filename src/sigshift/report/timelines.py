@@ -45,6 +45,7 @@ Path = str | os.PathLike[str] | None
 PHASE_SHADE = "#e9edf3"
 EPISODE_SHADES = ("#f1f3f6", "#dde3ea")
 RESTART = "#c1121f"
+FORGOTTEN = "#e76f00"
 SOFT = (0, (3, 2))
 IN_MASTER, REPLAYED, GIVEN_UP, PLAYED = "#a9cfe8", "#f6c177", "#f2f2f2", "#1d3557"
 MOST_LINES = 60  # phases or restarts that are marked one by one
@@ -97,8 +98,8 @@ def anatomy_chart(anatomy: Anatomy, path: Path = None, *, first: int = 0, last: 
     """A run laid open: the means, the episodes with their nested replays, and what became of each arm.
 
     Every replay is a bar at its depth, below its parent; what is too short to be seen is widened to a hair, and of
-    several in one place the longest is shown. The checks of the calibrated META have a row above them. In the row of
-    an arm the height of the dark area is the share of rounds in which it was played.
+    several in one place the longest is shown. In the row of an arm the height of the dark area is the share of rounds
+    in which it was played, and a mark says that what was known of this arm alone was forgotten.
     """
     check_path(path)
     first, last = _window(first, last, anatomy.rounds)
@@ -107,32 +108,30 @@ def anatomy_chart(anatomy: Anatomy, path: Path = None, *, first: int = 0, last: 
     paints = _paints(anatomy.arms, track, _safe_arms(found))
     replays = _replays(anatomy, first, last)
     deepest = int(anatomy.bases.depth[replays].max()) if replays.size else 0
-    checks = _checks(anatomy, first, last)
-    heights = [1.0, 0.45 + 0.12 * (deepest + (checks.size > 0)), float(np.clip(0.22 * anatomy.arms, 0.8, 3.2))]
+    heights = [1.0, 0.45 + 0.12 * deepest, float(np.clip(0.22 * anatomy.arms, 0.8, 3.2))]
     chart = new_chart(sum(heights) + 1.0)
     grid = chart.add_gridspec(3, 2, height_ratios=heights, width_ratios=[1.0, 0.018])
     means = chart.add_subplot(grid[0, 0])
     middle, bottom = (chart.add_subplot(grid[row, 0], sharex=means) for row in (1, 2))
     _draw_means(means, track, paints)
     pad = _shade_phases(means, found, first, last)
-    _draw_episodes(middle, anatomy, deepest, checks.size > 0)
-    _draw_checks(middle, anatomy, checks, first, last)
+    _draw_episodes(middle, anatomy, deepest)
     if deepest > 0:
         _draw_replays(middle, anatomy, replays, first, last)
         _length_scale(chart, chart.add_subplot(grid[1, 1]), anatomy)
     _draw_arms(bottom, anatomy, paints, bin_edges(first, last, BINS))
+    forgotten = _forgotten(anatomy, first, last)
+    _mark_forgotten(bottom, anatomy, forgotten)
     restarts = anatomy.restarts[(anatomy.restarts >= first) & (anatomy.restarts < last)]
     for axes in (means, middle, bottom) if restarts.size <= FEW_RESTARTS else (middle,):
         _mark_restarts(axes, restarts, anatomy.soft_restarts)
     for axes in (means, middle):
         axes.tick_params(labelbottom=False)
     _round_axis(bottom, first, last)
-    keys = _keys(anatomy, restarts)
+    keys = _keys(anatomy, restarts, forgotten.size > 0)
     columns = len(keys) if len(keys) <= 5 else 3
     chart.legend(handles=keys, loc="outside lower center", ncols=columns, handlelength=1.2, columnspacing=1.2)
     facts = [_counted(restarts.size, "restart"), _counted(_begun(anatomy.bases.start[replays], first), "replay")]
-    if checks.size:
-        facts.append(_counted(_begun(anatomy.checks.start[checks], first), "check"))
     where = "" if last - first == anatomy.rounds else f", rounds {first:,} to {last:,}"
     about = f"{anatomy.policy.label} on {anatomy.environment.name}{where}"
     means.set_title(titled(about, ",  ".join(facts if anatomy.has_bases else facts[:1])), pad=pad)
@@ -276,7 +275,7 @@ def _round_axis(axes: Axes, first: int, last: int) -> None:
     axes.set_xlabel("Round")
 
 
-def _draw_episodes(axes: Axes, anatomy: Anatomy, deepest: int, checks: bool) -> None:
+def _draw_episodes(axes: Axes, anatomy: Anatomy, deepest: int) -> None:
     """Episodes as blocks, shaded in turn."""
     transform = axes.get_xaxis_transform()
     ends = np.append(anatomy.episodes[1:], anatomy.rounds)
@@ -284,11 +283,9 @@ def _draw_episodes(axes: Axes, anatomy: Anatomy, deepest: int, checks: bool) -> 
         blocks = _blocks(anatomy.episodes[odd::2], ends[odd::2], 0.0, 1.0)
         shade = PolyCollection(blocks, facecolors=EPISODE_SHADES[odd], transform=transform, zorder=0.5)
         axes.add_collection(shade, autolim=False)
-    depths = _depth_ticks(deepest)
-    axes.set_ylim(deepest + 0.6, -0.6 if checks else 0.4)
-    names = ["replay"] if checks and deepest == 1 else [str(depth) for depth in depths]
-    axes.set_yticks([0] * checks + depths, ["check"] * checks + names)
-    axes.set_ylabel("Replay depth" if deepest > checks else "" if checks else "Episodes")
+    axes.set_ylim(deepest + 0.6, 0.4)
+    axes.set_yticks(_depth_ticks(deepest))
+    axes.set_ylabel("Replay depth" if deepest > 1 else "Replays" if deepest else "Episodes")
     if not anatomy.has_bases:
         note = f"{anatomy.policy.label} has no replays: its choices are all there is to show"
         axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", va="center", color=INK)
@@ -307,18 +304,6 @@ def _draw_replays(axes: Axes, anatomy: Anatomy, replays: Integers, first: int, l
     axes.add_collection(
         PolyCollection(bars, facecolors=tints, edgecolors="white", linewidths=rims, zorder=2.0), autolim=False
     )
-
-
-def _draw_checks(axes: Axes, anatomy: Anatomy, checks: Integers, first: int, last: int) -> None:
-    """Checks as bars above the replays, no narrower than a hair."""
-    starts = np.maximum(anatomy.checks.start[checks], first).astype(np.float64)
-    ends = np.maximum(np.minimum(anatomy.checks.end[checks], last), starts + (last - first) / HAIRS)
-    axes.add_collection(PolyCollection(_blocks(starts, ends, -0.36, 0.36), facecolors=INK, zorder=2.0), autolim=False)
-
-
-def _checks(anatomy: Anatomy, first: int, last: int) -> Integers:
-    """The checks that run in these rounds."""
-    return np.flatnonzero((anatomy.checks.start < last) & (anatomy.checks.end > first))
 
 
 def _depth_ticks(deepest: int) -> list[int]:
@@ -417,6 +402,23 @@ def _candidate_colours(anatomy: Anatomy, edges: Integers) -> Floats:
     return np.asarray(master * tints[0] + replayed * tints[1] + (1.0 - master - replayed) * tints[2])
 
 
+def _forgotten(anatomy: Anatomy, first: int, last: int) -> Integers:
+    """What was forgotten in these rounds, but for what a restart has forgotten, which is marked by itself."""
+    rounds = anatomy.forgotten.round
+    return np.flatnonzero((rounds >= first) & (rounds < last) & ~np.isin(rounds, anatomy.restarts))
+
+
+def _mark_forgotten(axes: Axes, anatomy: Anatomy, forgotten: Integers) -> None:
+    """A mark at the top of the arm's row for each time that it was forgotten."""
+    rounds, arms = anatomy.forgotten.round[forgotten], anatomy.forgotten.arm[forgotten]
+    axes.plot(rounds, arms - 0.3, linestyle="none", zorder=2.5, **_forgetting(anatomy.arms))
+
+
+def _forgetting(arms: int) -> dict[str, Any]:
+    size = 4.0 if arms <= FEW_ARMS else 2.5
+    return {"marker": "v", "markersize": size, "markerfacecolor": FORGOTTEN, "markeredgecolor": "white", "mew": 0.4}
+
+
 def _mark_restarts(axes: Axes, restarts: Integers, soft: Integers) -> None:
     few = restarts.size <= FEW_RESTARTS
     strength = 1.0 if few else 0.8 if restarts.size <= MOST_LINES else 0.4
@@ -430,7 +432,7 @@ def _mark_restarts(axes: Axes, restarts: Integers, soft: Integers) -> None:
             axes.add_collection(marks, autolim=False)
 
 
-def _keys(anatomy: Anatomy, restarts: Integers) -> list[Artist]:
+def _keys(anatomy: Anatomy, restarts: Integers, forgotten: bool) -> list[Artist]:
     keys: list[Artist] = [Patch(color=PLAYED, label="share played")]
     if anatomy.has_bases:
         keys += [
@@ -438,6 +440,8 @@ def _keys(anatomy: Anatomy, restarts: Integers) -> list[Artist]:
             Patch(color=REPLAYED, label="candidate in a replay only"),
             Patch(color=GIVEN_UP, label="evicted"),
         ]
+    if forgotten:
+        keys.append(Line2D([], [], linestyle="none", label="forgotten", **_forgetting(1)))
     softly = np.isin(restarts, anatomy.soft_restarts)
     if not softly.all():
         keys.append(Line2D([], [], color=RESTART, linewidth=1.0, label="restart"))

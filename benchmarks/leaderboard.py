@@ -34,16 +34,21 @@ DOCS = HERE.parent / "docs"
 PAGES = (HERE.parent / "README.md", DOCS / "leaderboard.md")
 PICTURE = DOCS / "pictures" / "leaderboard.png"
 
-SEEDS = {20_000: range(5_000, 5_020), 100_000: range(5_000, 5_020), 1_000_000: range(5_000, 5_004)}
+SEEDS = {20_000: range(5_000, 5_100), 100_000: range(5_000, 5_100), 1_000_000: range(5_000, 5_050)}
 SHORT, MIDDLE, LONG = SEEDS
 NEAR = 3.0  # times the best: who is that near at SHORT plays MIDDLE, too
 DOZEN = 12  # the best ones of MIDDLE, which play LONG, too
-LONGEST = 180.0  # seconds that a policy may take for all of one horizon
+LONGEST = 600.0  # seconds that a policy may take for all of one horizon
 
 PAPERS = "meta(threshold='paper')"
 VARIANTS = ("auto(forget='all')", "glr_kl_ucb(restart='local')", PAPERS, "bob(base='exp3s')")
 KNOWN = ("kl_ucb", "ucb1", "thompson", "exp3s", "sw_ucb", "d_ucb", "glr_kl_ucb", "auto", "meta", *VARIANTS[:3])
 ALWAYS = ("glr_kl_ucb", "auto", "auto(forget='all')", "kl_ucb", "meta", PAPERS)
+TRUTHS = {  # what the rivals of the field may be told of each problem
+    "changes": ("cusum_ucb", "d_ucb", "glr_kl_ucb", "m_ucb", "pht_ucb", "sw_kl_ucb", "sw_ts", "sw_ucb"),
+    "switches": ("exp3s", "ser4"),
+    "variation": ("rexp3",),
+}
 TENTH = "rate=tenth"  # how the tables call a parameter that goes with the horizon
 DRAWN = 22  # rows of a picture
 
@@ -56,6 +61,7 @@ def entrants(horizon: int, table: pd.DataFrame | None) -> list[Entrant]:
     if horizon == SHORT:
         taking = [name for name in names() if "environment" not in policy(name).needs]
         chosen = [name for name in taking if name not in (*LUCKY, *FRAMES[:1])] + list(VARIANTS)
+        chosen += [f"{name}({truth}=truth)" for truth, told in TRUTHS.items() for name in told]
     else:
         before = list(SEEDS)[list(SEEDS).index(horizon) - 1]
         found = results(table, before).summary().sort_values("over_reference")
@@ -93,7 +99,7 @@ def play(path: Path = FILE, store: Store | None = None) -> pd.DataFrame:
         for cell in cells(horizon, made):
             key = catalogue.key(cell, seeds)
             if key not in known:
-                complete(Spec((cell.entrant,), SUITE, (horizon,), seeds), store, jobs=1)
+                complete(Spec((cell.entrant,), SUITE, (horizon,), seeds), store)
                 known[key] = (*key, *_figures(cell, store))
                 if cell.environment == SUITE[-1]:
                     print(f"{cell.entrant.label}, T = {horizon:,}", flush=True)

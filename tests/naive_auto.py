@@ -29,7 +29,7 @@ class NaiveAuto:
         self.rate, self.width, self.fresh, self.fade, self.level = 0.01, 0.7, 5.0, 0.9, 1.0
         self.kept, self.memory, self.patience = 5, 30.0, 40.0
         self.ahead, self.drop, self.accept, self.longest = 0.4, 0.4, 7.0, 30
-        self.replay_rate, self.shortest, self.rounds = 0.0005, 64, 10**8
+        self.replay_rate, self.shortest, self.rounds = 0.0002, 64, 10**8
         self.excursion, self.soft_restarts = 4.0, 100
         self.everything = params.pop("forget", "one") == "all"
         self.__dict__.update(params)

@@ -141,7 +141,7 @@ def configure(
     longest: int = 30,
     patience: float = 40.0,
     forget: str = "one",
-    replay_rate: float = 0.0005,
+    replay_rate: float = 0.0002,
     shortest: int = 64,
     rounds: int = conscience.ROUNDS,
     excursion: float = 4.0,

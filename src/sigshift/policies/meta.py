@@ -5,8 +5,8 @@ Suk and Kpotufe (COLT 2022), "Tracking most significant arm switches in bandits"
 ``threshold="calibrated"``, the default, is META for practice, told nothing: :mod:`auto <sigshift.policies.auto>` with
 more replays. META's episodes, replays and eviction test (:mod:`sigshift.meta.conscience`), at levels that a Monte Carlo
 has set, say which arms are out and when everything starts over. What is played in the rounds of no replay, and what is
-forgotten of one arm alone, is said by auto's index, detector and probes. ``replay_rate=0.01`` is 20 times auto's: so
-arms are compared without bias, whoever changes them and however, in 20 times as many rounds, and these cost something.
+forgotten of one arm alone, is said by auto's index, detector and probes. ``replay_rate=0.01`` is 50 times auto's: so
+arms are compared without bias, whoever changes them and however, in 50 times as many rounds, and these cost something.
 All other levers are auto's, but for ``forget``.
 
 ``threshold="paper"`` is the paper's algorithm, and ``"remark"`` the same with the threshold of its Remark 1:

@@ -152,7 +152,16 @@ def rise(gap, accept, probes, seed=SEED):
 
 
 def main():
-    found = {"seed": SEED, "rounds": ROUNDS, "eviction": [], "restart": [], "hard": [], "lost": [], "alarm": [], "rise": []}
+    found = {
+        "seed": SEED,
+        "rounds": ROUNDS,
+        "eviction": [],
+        "restart": [],
+        "hard": [],
+        "lost": [],
+        "alarm": [],
+        "rise": [],
+    }
     for level in EVICTION["levels"]:
         for arms in EVICTION["arms"]:
             for mean in EVICTION["means"]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import sigshift as ss
 from naive import NaiveMeta
 from sigshift.meta import evidence
+from sigshift.meta import paper as meta
 from sigshift.meta.bases import replay_length
 from sigshift.play import Play
-from sigshift.meta import paper as meta
 from sigshift.rng import POLICY_DOMAIN, derive
 
 KINDS = ("bernoulli", "deterministic", "beta", "zeros", "ones", "adversary")

@@ -36,6 +36,7 @@ from sigshift.rng import uniforms
 PAPER = "Suk, Kpotufe 2022"
 GUARANTEE = "any changes: O(log^3(T) sum over significant phases of sqrt(K length)), c0 large and replay_rate 1"
 
+
 class Params(NamedTuple):
     """What the kernels read."""
 

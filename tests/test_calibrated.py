@@ -261,9 +261,10 @@ def test_the_default_constants_are_those_that_were_calibrated():
     assert {row["arms"] for row in chosen} == {2, 5, 10, 20}
     assert max(row["share"] for row in chosen) <= 0.05
     assert any(row["share"] > 0.05 for row in found["eviction"] if row["level"] == 0.75)
-    assert {row["environment"]: row["share"] for row in found["restart"] if row["share"] > 0.05}.keys() <= {
-        "suite-benign-joint"
-    }
+    assert max(row["share"] for row in found["hard"]) <= 0.01
+    soft = {row["environment"] for row in found["restart"] if row["share"] > 0.05}
+    assert soft <= {"season", "suite-benign-joint"}
+    assert max(row["share"] for row in found["restart"]) <= 0.15
     assert {row["environment"] for row in found["lost"]} == {row["environment"] for row in found["restart"]}
     assert max(row["share"] for row in found["lost"]) <= 0.05
 

@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,20 +56,6 @@ def parameters(module: ModuleType) -> dict[str, Any]:
             if key not in GIVEN and key not in own:
                 found[f"{part}_{key}"] = default
     return found
-
-
-def levers_of(other: ModuleType, without: str) -> Callable[[Any], Any]:
-    """For a ``configure(arms, *, ..., **levers)`` whose levers are those of another policy, but for one."""
-
-    def signed(configure: Any) -> Any:
-        own = inspect.signature(configure)
-        named = [item for item in own.parameters.values() if item.kind is not inspect.Parameter.VAR_KEYWORD]
-        taken = inspect.signature(other.configure).parameters.values()
-        more = [item for item in taken if item.name not in own.parameters and item.name != without]
-        configure.__signature__ = own.replace(parameters=[*named, *more])
-        return configure
-
-    return signed
 
 
 def configured(module: ModuleType, known: Mapping[str, Any], params: Mapping[str, Any]) -> Any:

@@ -14,10 +14,12 @@ All other levers are auto's, but for ``forget``.
 means it.
 """
 
+import inspect as signatures
 import sys
+from typing import Any
 
 from sigshift.checks import choice, refuse
-from sigshift.compose import levers_of, parameters
+from sigshift.compose import parameters
 from sigshift.meta import paper
 from sigshift.policies import auto
 from sigshift.policies.auto import TOLD as TOLD
@@ -50,7 +52,17 @@ def form(params):
     return FORMS[chosen]
 
 
-@levers_of(auto, without="forget")
+def _with_levers_of_auto(configure: Any) -> Any:
+    """Let the signature name them, all but ``forget``."""
+    own = signatures.signature(configure)
+    named = [item for item in own.parameters.values() if item.kind is not signatures.Parameter.VAR_KEYWORD]
+    taken = signatures.signature(auto.configure).parameters.values()
+    more = [item for item in taken if item.name not in {*own.parameters, "forget"}]
+    configure.__signature__ = own.replace(parameters=[*named, *more])
+    return configure
+
+
+@_with_levers_of_auto
 def configure(arms, *, threshold: str = "calibrated", replay_rate: float = 0.01, **levers) -> Params:
     choice("threshold", threshold, ["calibrated"])
     return auto.configure(arms, replay_rate=replay_rate, **levers)

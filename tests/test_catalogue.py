@@ -157,9 +157,9 @@ CLAIMS = [
     (("ctr",), "auto", "kl_ucb adr_bandit glr_kl_ucb"),
     (("ctr",), "kl_ucb adr_bandit glr_kl_ucb", "thompson ucb1 exp3s sw_kl_ucb ucbl_cpd tsallis_inf"),
     (("adversarial",), "d_kl_ucb", "glr_kl_ucb exp3s thompson tsallis_inf exp3"),
-    (NOTHING + JUMPS + DRIFT + HARD, "auto", "ucbl_cpd adr_bandit pht_ucb cusum_ucb"),
-    (NOTHING + JUMPS + DRIFT + HARD, "ucbl_cpd", "adr_bandit pht_ucb kl_ucb glr_kl_ucb exp3s meta uniform"),
-    (NOTHING + JUMPS + DRIFT + HARD, "meta", "kl_ucb"),
+    (NOTHING + JUMPS + DRIFT + HARD, "auto", "meta"),
+    (NOTHING + JUMPS + DRIFT + HARD, "meta", "ucbl_cpd adr_bandit pht_ucb cusum_ucb"),
+    (NOTHING + JUMPS + DRIFT + HARD, "ucbl_cpd", "adr_bandit pht_ucb kl_ucb glr_kl_ucb exp3s uniform"),
     (NOTHING + JUMPS + DRIFT + HARD, "kl_ucb", "glr_kl_ucb"),
 ]
 
@@ -177,20 +177,21 @@ def test_what_the_pages_say_of_meta(results):
     share = results.mean.loc["meta(threshold='paper')", every] / results.mean.loc["uniform", every]
     assert 0.4 < share.min() < share.max() < 1.001
     over = results.over[every].prod(axis=1) ** (1 / len(every))
-    assert over["meta"] / over["auto"] == pytest.approx(1.9, abs=0.05)
+    assert over["meta"] / over["auto"] == pytest.approx(1.2, abs=0.05)
+    assert 0.05 < (results.over.loc["meta", every] / results.over.loc["meta(threshold='paper')", every]).median() < 0.2
     for name in ("season", "rotate"):
-        assert results.mean.at["meta", name] == pytest.approx(results.mean.at["auto", name], rel=0.1)
+        assert results.mean.at["meta", name] >= results.mean.at["auto", name]
 
 
 def test_what_the_pages_say_of_auto(results):
     """Its lead and its weak sides. Play has moved a figure? Then mend which.md and unknown-changes.md."""
     auto = results.mean.loc["auto"]
-    assert auto["season"] / results.mean.at["kl_ucb", "season"] == pytest.approx(7, abs=0.5)
+    assert auto["season"] / results.mean.at["kl_ucb", "season"] == pytest.approx(8, abs=0.5)
     assert results.high.at["auto", "pb1"] / auto["pb1"] == pytest.approx(3, abs=0.3)
     assert results.mean.at["sw_kl_ucb", "trig"] < 0.5 * auto["trig"]
     worst = results.over.loc["auto", [name for group in catalogue.KINDS.values() for name in group]]
     assert worst.idxmax() == "season"
-    assert worst.drop("season").max() < 2.5
+    assert worst.drop("season").max() < 2.7
     assert results.high.at["auto", "suite-riser"] < 0.3 * results.mean.at["uniform", "suite-riser"]
 
 

@@ -90,6 +90,9 @@ def test_without_replays_it_takes_no_room():
     params = conscience.configure(1_000, replay_rate=0.0)
     state = conscience.init(params, 1_000)
     assert sum(part.nbytes for part in (*state.evidence, *state[2:])) < 16 * 1_000
+    seen = conscience.inspect(state, 0, range(1_000))
+    assert (seen["episode"], seen["episode_start"]) == (0, 0)
+    assert seen["bases"][0]["length"] == conscience.ROUNDS
 
 
 def rounds_until_found(arms, gap, seed):

@@ -97,6 +97,8 @@ def init(p: Params, arms: int) -> State:
     )
     s.clock[EPISODE_START] = NEVER
     s.clock[EPISODES] = -1
+    if p.replay_rate == 0.0:  # nobody need call due
+        begin_episode(p, s, 0)
     return s
 
 

@@ -144,23 +144,16 @@ class NaiveConscience:
     def __init__(self, arms, rounds, replay_rate, shortest, level, floor):
         self.arms, self.rounds, self.replay_rate, self.shortest = arms, rounds, replay_rate, shortest
         self.evidence = NaiveVariance(arms, rounds, level, floor)
-        self.retired = set()
         self.rewards, self.mean = 0, 0.0
         self.restarts = []
 
     def begin(self, t):
         self.evidence.clear()
-        self.evidence.dead = [set(self.retired)]
         self.stack = [[t, max(self.rounds - t, 0)]]
 
     def restart(self, t):
         self.begin(t)
         self.restarts.append(t)
-
-    def retire(self, a):
-        self.retired.add(a)
-        for dead in self.evidence.dead:
-            dead.add(a)
 
     def schedule(self, age, chance):
         """The largest length that is due: its law, read off with one uniform number."""
@@ -182,7 +175,6 @@ class NaiveConscience:
         if m > 0:
             self.stack.append([t, m])
             self.evidence.begin_base()
-            self.evidence.dead[-1] |= self.retired
 
     def candidates(self, level=-1):
         return [a for a in range(self.arms) if a not in self.evidence.dead[level]]

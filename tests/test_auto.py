@@ -425,3 +425,30 @@ def test_false_alarms_and_false_rises_are_as_stated():
     assert module.alarm(0.5, 1.0, 60, 20_000, seed=99) <= 12
     assert module.alarm(0.5, 0.4, 60, 20_000, seed=99) > 12
     assert module.rise(0.1, 7.0, 100_000, seed=99) <= 40
+
+
+@pytest.mark.parametrize("name", ["auto", "meta"])
+def test_an_addition_is_a_change_by_decree(name):
+    """An episode begins, with all arms and no replay; what is known of the others stays, and nothing has failed."""
+    random = np.random.default_rng(3)
+    bandit = ss.Bandit(ss.policy(name, replay_rate=0.3, shortest=8), arms=["a", "b"], seed=2)
+    late = None
+    for _ in range(5_000):
+        choice = bandit.ask()
+        if choice.propensity < 1.0 and late is None:
+            late = choice
+        else:
+            bandit.tell(choice, float(random.random() < (0.3, 0.6)[choice.index]))
+    before = bandit.inspect()
+    bandit.add_arm("c")
+    after = bandit.inspect()
+    assert len(before["bases"]) > 1 or before["master"] != [0, 1]
+    assert after["episode"] == before["episode"] + 1
+    assert after["episode_start"] == after["round"]
+    assert after["master"] == after["bases"][0]["candidates"] == [0, 1, 2]
+    assert len(after["bases"]) == 1
+    assert after["restarts"] == before["restarts"]
+    for old, new in zip(before["arms"], after["arms"], strict=False):
+        assert {**old, "probe": 0.0} == {**new, "probe": 0.0}
+    bandit.tell(late, 1.0)  # drawn when nobody could draw c: no evidence against it
+    assert bandit.ask().index == 2

@@ -9,13 +9,14 @@ evicted leaves the master set. What the policy plays in all other rounds is neve
 How to use it, with two uniform numbers for each round, ``pick`` and ``chance``:
 
 - ``due(p, s, t, chance)`` before round t, and then ``draw(s, pick)``, which returns an arm and its chance to be drawn,
-  or -1 if the policy is free to choose. It may leave out both while no replay is active and none shall begin;
+  or -1 if the policy is free to choose. ``due`` says whether an episode begins: the first one, or one for the sake of
+  an arm that has been added, the last one. (An addition is a change by decree.)
 - ``weigh(p, s, t, a, y, q)`` for every reward, which says whether an arm has been evicted;
 - ``out(s, a)`` says whether arm a is not in the master set, and ``empty(s)`` whether nobody is: then the policy calls
-  ``restart(p, s, t)``, t the next round. ``begin_episode(p, s, t)`` is the same if nothing has failed;
-- ``grow(s)``, ``retire(s, a)``, ``add(s, fresh)``, ``restarts(p, s)`` and ``inspect(s, origin, names)`` are for the
-  policy's functions of these names. Its ``crowded`` looks whether ``clock[CROWDED] > 0`` by itself: online that is
-  plain Python, and calling a kernel from there takes longer than a whole round.
+  ``restart(p, s, t)``, t the next round;
+- ``grow(s)``, ``restarts(p, s)`` and ``inspect(s, origin, names)`` are for the policy's functions of these names. Its
+  ``crowded`` looks whether ``clock[CROWDED] > 0`` by itself: online that is plain Python, and calling a kernel from
+  there takes longer than a whole round.
 
 A late reward counts if the active base is a replay that had begun by the round of its decision: so it was drawn in a
 replay, among all that are candidates now. With ``replay_rate`` 0 there is no evidence and no room for any.
@@ -28,7 +29,7 @@ import numpy as np
 from sigshift.checks import real, whole
 from sigshift.kernel import inlined_kernel, kernel
 from sigshift.meta import variance
-from sigshift.meta.bases import carried, count_restart, doubled, listed, replay_length
+from sigshift.meta.bases import count_restart, doubled, listed, replay_length
 from sigshift.meta.bases import restarts as restarts
 from sigshift.meta.evidence import CLOCKS, CROWDED, EPISODE_START, EPISODES, NEVER, RESTARTS
 from sigshift.meta.variance import TOP
@@ -57,6 +58,7 @@ class State(NamedTuple):
     lengths: np.ndarray  # [level] its scheduled duration
     drawn: np.ndarray  # [arm] whether it is a candidate of the active base
     centre: np.ndarray  # the mean of the rewards in replays, and their number, at most MEMORY
+    joined: np.ndarray  # [arm] whether the episode began with it
     restarts: np.ndarray  # the rounds of the restarts
 
 
@@ -93,6 +95,7 @@ def init(p: Params, arms: int) -> State:
         lengths=np.zeros(LEVELS, np.int64),
         drawn=np.zeros(arms, np.bool_),
         centre=np.zeros(2),
+        joined=np.zeros(arms, np.bool_),
         restarts=np.zeros(16, np.int64),
     )
     s.clock[EPISODE_START] = NEVER
@@ -108,6 +111,8 @@ def begin_episode(p, s, t):
     s.clock[EPISODE_START] = t
     s.clock[EPISODES] += 1
     variance.clear(s.evidence)
+    for a in range(s.joined.size):
+        s.joined[a] = True
     s.starts[0] = t
     s.lengths[0] = max(p.rounds - t, 0)
 
@@ -121,13 +126,15 @@ def restart(p, s, t):
 
 @inlined_kernel
 def due(p, s, t, chance):
-    """What happens before round t: bases end whose time is over, and it may be that a replay begins."""
-    if s.clock[EPISODE_START] > t:
+    """What happens before round t: bases end whose time is over, and it may be that a replay begins, or an episode."""
+    anew = not s.joined[s.joined.size - 1]
+    if anew:
         begin_episode(p, s, t)
     age = t - s.clock[EPISODE_START]
     replay = chance * np.sqrt(float(age)) < p.replay_bound and age >= p.shortest
     if replay or s.evidence.clock[TOP] > 0:
         _arrange(p, s, t, _length(p, age, chance) if replay else 0)
+    return anew
 
 
 @kernel
@@ -211,12 +218,6 @@ def out(s, a):
     return s.evidence.low[a] > 0
 
 
-@inlined_kernel
-def retired(s, a):
-    """Whether arm a has been retired."""
-    return s.evidence.low[a] == NEVER
-
-
 @kernel
 def empty(s):
     """Whether nobody is left in the master set."""
@@ -240,17 +241,6 @@ def grow(s):
     if s.clock[RESTARTS] + 1 >= s.restarts.size:
         s = s._replace(restarts=doubled(s.restarts))
     return s
-
-
-def retire(s, a):
-    """Drop the arm from every candidate set; its place stays."""
-    s.evidence.low[a] = NEVER
-
-
-def add(s, fresh):
-    """One more arm: ``fresh`` is a new state with room for it. Its first episode begins."""
-    fresh.evidence.low[:-1][s.evidence.low == NEVER] = NEVER
-    return carried(s, fresh)
 
 
 def inspect(s, origin, names):

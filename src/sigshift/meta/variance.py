@@ -27,7 +27,7 @@ import numpy as np
 
 from sigshift.kernel import kernel
 from sigshift.meta.bases import doubled
-from sigshift.meta.evidence import GAP, NEVER, ROUND, best, join, pushed, settle
+from sigshift.meta.evidence import GAP, ROUND, best, join, pushed, settle
 
 # The entries of the ``clock``.
 TOP, CROWDED, CLOCKS = 0, 1, 2
@@ -44,7 +44,7 @@ class State(NamedTuple):
     """The evidence of one episode."""
 
     clock: np.ndarray
-    low: np.ndarray  # [arm] the lowest level with no violated interval; NEVER for a retired arm
+    low: np.ndarray  # [arm] the lowest level with no violated interval
     gap: np.ndarray  # [b, a] the running sum D of b against a
     spread: np.ndarray  # [b, a] and of its squares, Q
     stacks: np.ndarray  # [b, a, i, :] the starts of a pair, base after base: clock, gap, overtaken
@@ -83,11 +83,10 @@ def grow(s: State) -> State:
 
 @kernel
 def clear(s):
-    """An episode begins: every arm that is not retired is a candidate and nothing is known."""
+    """An episode begins: every arm is a candidate and nothing is known."""
     s.clock[TOP] = 0
     for b in range(s.low.size):
-        if s.low[b] < NEVER:
-            s.low[b] = 0
+        s.low[b] = 0
     for b in range(s.gap.shape[0]):
         for a in range(s.gap.shape[0]):
             s.gap[b, a] = 0.0
@@ -98,14 +97,13 @@ def clear(s):
 
 @kernel
 def begin_base(s):
-    """A base interrupts the active one, with all arms that are not retired."""
+    """A base interrupts the active one, with all arms."""
     s.clock[TOP] += 1
     top = s.clock[TOP]
     if top + 1 >= s.bounds.shape[2]:
         s.clock[CROWDED] = 1
     for b in range(s.low.size):
-        if s.low[b] < NEVER:
-            s.low[b] = min(s.low[b], top)
+        s.low[b] = min(s.low[b], top)
         for a in range(s.low.size):
             room = s.bounds[b, a, top - 1, 1]
             s.bounds[b, a, top, 0] = room

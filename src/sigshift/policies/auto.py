@@ -204,7 +204,8 @@ def select(p, s, t):
     s.clock[NOW] = t + 1
     if p.conscience.replay_rate > 0.0:
         pick, chance = uniforms(s.key, t, 0, 0)
-        conscience.due(p.conscience, s.conscience, t, chance)
+        if conscience.due(p.conscience, s.conscience, t, chance):
+            _pardon(s)
         a, q = conscience.draw(s.conscience, pick)
         if a >= 0:
             s.asked[a] += 1.0
@@ -457,6 +458,12 @@ def _refuted(p, s):
 @kernel
 def _restart(p, s, t):
     conscience.restart(p.conscience, s.conscience, t)
+    _pardon(s)
+
+
+@kernel
+def _pardon(s):
+    """An episode begins: nobody is out."""
     s.clock[AWAY] = 0
     s.clock[CONFINED] = 0
     for a in range(s.level.size):

@@ -280,9 +280,9 @@ def test_its_inspection_explains_the_next_choice():
         bandit.tell(choice, float(choice.arm == "a"))
     facts = bandit.inspect()
     assert facts["round"] == 200
-    assert [row["arm"] for row in facts["arms"]] == [0, 1]
-    assert facts["arms"][0]["mean"] == 1.0 > facts["arms"][1]["mean"]
-    assert sum(row["rewards"] for row in facts["arms"]) == 200
+    assert [row["arm"] for row in facts["memories"]] == [0, 1]
+    assert facts["memories"][0]["mean"] == 1.0 > facts["memories"][1]["mean"]
+    assert sum(row["rewards"] for row in facts["memories"]) == 200
     assert facts["forgotten"] == []
 
 
@@ -435,13 +435,9 @@ def test_an_addition_is_a_change_by_decree(name):
     """An episode begins, with all arms and no replay; what is known of the others stays, and nothing has failed."""
     random = np.random.default_rng(3)
     bandit = ss.Bandit(ss.policy(name, replay_rate=0.3, shortest=8), arms=["a", "b"], seed=2)
-    late = None
     for _ in range(5_000):
         choice = bandit.ask()
-        if choice.propensity < 1.0 and late is None:
-            late = choice
-        else:
-            bandit.tell(choice, float(random.random() < (0.3, 0.6)[choice.index]))
+        bandit.tell(choice, float(random.random() < (0.3, 0.6)[choice.index]))
     before = bandit.inspect()
     bandit.add_arm("c")
     after = bandit.inspect()
@@ -451,7 +447,21 @@ def test_an_addition_is_a_change_by_decree(name):
     assert after["master"] == after["bases"][0]["candidates"] == [0, 1, 2]
     assert len(after["bases"]) == 1
     assert after["restarts"] == before["restarts"]
-    for old, new in zip(before["arms"], after["arms"], strict=False):
+    assert after["arms"] == ["a", "b", "c"]
+    for old, new in zip(before["memories"], after["memories"], strict=False):
         assert {**old, "probe": 0.0} == {**new, "probe": 0.0}
-    bandit.tell(late, 1.0)  # drawn when nobody could draw c: no evidence against it
     assert bandit.ask().index == 2
+
+
+def test_rewards_of_decisions_before_an_addition_are_no_evidence_against_the_new_arm():
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        bandit = ss.Bandit(ss.policy("meta", replay_rate=5.0, shortest=2_048), arms=2, seed=seed)
+        for _ in range(3_000):
+            choice = bandit.ask()
+            bandit.tell(choice, float(random.random() < (0.05, 0.95)[choice.index]))
+        held = [bandit.ask() for _ in range(3_000)]
+        bandit.add_arm("best")
+        for choice in held:
+            bandit.tell(choice, float(random.random() < (0.05, 0.95)[choice.index]))
+        assert bandit.inspect()["master"] == [0, 1, 2]

@@ -128,7 +128,7 @@ def test_its_levers_are_those_of_auto_but_for_one():
     levers, autos = defaults(META.module), defaults(auto)
     assert set(autos) - set(levers) == {"forget"}
     assert {key for key in levers if levers[key] != autos.get(key)} == {"threshold", "replay_rate"}
-    with pytest.raises(ss.InvalidInput, match="'forget' of meta is unknown"):
+    with pytest.raises(ss.InvalidInput, match="'forget' of meta is a lever of auto alone"):
         ss.policy("meta", forget="all")
 
 

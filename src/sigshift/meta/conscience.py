@@ -19,7 +19,8 @@ How to use it, with two uniform numbers for each round, ``pick`` and ``chance``:
   there takes longer than a whole round.
 
 A late reward counts if the active base is a replay that had begun by the round of its decision: so it was drawn in a
-replay, among all that are candidates now. With ``replay_rate`` 0 there is no evidence and no room for any.
+replay, among all that are candidates now. None counts before an added arm has its episode. With ``replay_rate`` 0
+there is no evidence and no room for any.
 """
 
 from typing import NamedTuple
@@ -72,8 +73,8 @@ def configure(
     rounds: int = ROUNDS,
 ) -> Params:
     """What the user says, checked."""
-    rate = real("replay_rate", replay_rate, "0.01 is calibrated; 0 means no replays.", least=0.0)
-    shortest = whole("shortest", shortest, 2, "The shortest replay; 64 is calibrated.")
+    rate = real("replay_rate", replay_rate, "How often replays begin; 0 means that there are none.", least=0.0)
+    shortest = whole("shortest", shortest, 2, "How long the shortest replay is; 64 is usual.")
     level = real("level", level, "The factor of the test's logarithm; 1 is calibrated.", above=0.0)
     floor = real("floor", floor, "The factor of the test's K^2; 0.1 is calibrated.", above=0.0)
     rounds = whole("rounds", rounds, 1, "How many rounds the run has at most.", 10**15)
@@ -195,7 +196,7 @@ def uniform(drawn, pick):
 def weigh(p, s, t, a, y, q):
     """The reward of round t: evidence if it was drawn in a replay. Returns whether an arm has been evicted."""
     top = s.evidence.clock[TOP]
-    if top == 0 or q >= 1.0 or t < s.starts[top]:
+    if top == 0 or q >= 1.0 or t < s.starts[top] or not s.joined[s.joined.size - 1]:
         return False
     return _weigh(p, s, a, y, np.rint(1.0 / q))
 

@@ -59,7 +59,7 @@ from sigshift.meta.evidence import CROWDED, EPISODE_START
 from sigshift.rng import uniforms
 
 PAPER = "sigshift"
-GUARANTEE = "an arm that is best throughout stays; regret: docs/theory.md; the least of all on the public suite"
+GUARANTEE = "L changes of means: O(L sqrt(K^3 T log T)), with a large constant (docs/theory.md)"
 TOLD = "rounds (optional)"
 
 NOW, REFRESH, DROPS, MOVES, RISES, ALARMS, ALERT, AWAY, SOFT, CONFINED, CLOCKS = range(11)
@@ -510,7 +510,7 @@ def restarts(p: Params, s: State) -> Any:
 
 def inspect(p: Params, s: State, origin: int, names: Any) -> dict[str, Any]:
     """What the next choice rests on: for each arm its mean, its rewards, since when, and how likely a probe is."""
-    arms = [
+    memories = [
         {
             "arm": int(name),
             "mean": float(s.mean[a]),
@@ -522,7 +522,7 @@ def inspect(p: Params, s: State, origin: int, names: Any) -> dict[str, Any]:
     ]
     known = (s.told > 0.0) & ((s.clock[CONFINED] == 0) | (s.conscience.evidence.low == 0))
     return {
-        "arms": arms,
+        "memories": memories,
         "leader": int(names[np.argmax(np.where(known, s.mean, -1.0))]),
         "forgotten": [int(t) + origin for t in s.alarms[: s.clock[ALARMS]]],
         "soft_restarts": int(s.clock[SOFT]),

@@ -34,7 +34,7 @@ from sigshift.policies.auto import select as select
 from sigshift.policies.auto import update as update
 
 PAPER = "Suk, Kpotufe 2022"
-GUARANTEE = "evictions and restarts as in META, at calibrated levels; regret: docs/theory.md"
+GUARANTEE = "that of auto with a smaller constant; META's bound is a conjecture (docs/theory.md)"
 
 FORMS = {"calibrated": sys.modules[__name__], "paper": paper, "remark": paper}
 USUAL = "calibrated"  # the form of a META of which nothing is said
@@ -45,6 +45,8 @@ def form(params):
     chosen = params.get("threshold", "paper" if "c0" in params else USUAL)
     choice("threshold", chosen, list(FORMS))
     other = "calibrated" if FORMS[chosen] is paper else "paper"
+    if "forget" in params:
+        raise refuse("parameter 'forget' of meta", "is a lever of auto alone", params["forget"], "Leave it out.")
     for key in params:
         if key in parameters(FORMS[other]) and key not in parameters(FORMS[chosen]):
             rule = f"belongs to threshold={other!r}, and this META has threshold={chosen!r}"

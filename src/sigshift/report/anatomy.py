@@ -358,7 +358,7 @@ class _Record:
         """Note what has changed in round ``t``, whose arm has just been chosen."""
         play = self.play
         facts = play.policy.module.inspect(play.params, play.state, play.epoch_start, range(play.arms))
-        self._note_forgotten([arm["since"] for arm in facts.get("arms", ())])
+        self._note_forgotten([arm["since"] for arm in facts.get("memories", ())])
         seen = (play.epoch, facts["episode"], facts["bases"], facts["master"])
         if seen != self.seen:
             soft = facts.get("soft_restarts", 0)

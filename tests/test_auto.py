@@ -359,7 +359,7 @@ def test_a_probe_often_accepts_an_arm_that_has_risen(law, remembered, best):
 
 
 # Worst-case instances: built against one part each. From 10^5 to 10^6 rounds regret grows as the bound does, times 1.5
-# at most; over 6 runs the standard error of the growth is about a tenth.
+# at most; over 24 runs the standard error of the growth is about a fifth of it on the hidden rise, less elsewhere.
 
 
 def hidden_rise(horizon):
@@ -399,7 +399,7 @@ def ever_more(horizon):
 def test_worst_cases_keep_to_the_shape_of_the_bound(problem, power):
     """Powers of T of sqrt(L K T), (K V)^(1/3) T^(2/3), gap T and again sqrt(L K T), where L grows like sqrt(T)."""
     short, long = (
-        ss.simulate("auto", problem(rounds), runs=6, seed=3, checkpoints=1, progress=False).regret("auto").mean()
+        ss.simulate("auto", problem(rounds), runs=24, seed=3, checkpoints=1, progress=False).regret("auto").mean()
         for rounds in (10**5, 10**6)
     )
     assert long / short <= 1.5 * 10**power

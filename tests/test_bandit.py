@@ -370,6 +370,11 @@ def test_meta_is_its_twin_with_late_rewards_and_changing_arms(instance):
     compare(**instance)
 
 
+def test_two_rewards_in_one_round_are_tested_with_the_next_round_too():
+    """Found by hypothesis: arm 3 gains 4 + 4 in round 275, more than the threshold, on an interval that ends in 276."""
+    compare(4, 278, "paper", 0.1, 0.5, 315, 1, 0.2, 0.0)
+
+
 @pytest.mark.long
 @settings(max_examples=500, deadline=None, suppress_health_check=QUIET)
 @given(instances(600))

@@ -41,7 +41,7 @@ def advance(p, s, t, chance):
     age = t - clock[EPISODE_START]
     if age > 0:
         replay = chance * np.sqrt(float(age)) < p.replay_bound
-        if replay or p.tiny or clock[DUE] > 0 or clock[CHANGED] > 0 or t > clock[TOP_END] or t < clock[BURST]:
+        if replay or p.tiny or clock[DUE] > 0 or clock[CHANGED] > 0 or t > clock[TOP_END] or t <= clock[BURST]:
             act(p, s, t, replay_length(p.replay_rate, 2, p.longest, age, chance) if replay else 0)
     if t <= clock[BURST]:
         for a in range(s.total.size):

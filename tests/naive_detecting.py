@@ -382,10 +382,18 @@ class NaiveImpCPD:
 
     def select(self, t):
         self.now = t + 1
-        indices = [self.mean(a) + self.radius(n) if n else math.inf for a, n in enumerate(self.asked)]
-        arm = indices.index(max(indices))
+        self.indices = [self.mean(a) + self.radius(n) if n else math.inf for a, n in enumerate(self.asked)]
+        arm = self.indices.index(max(self.indices))
         self.asked[arm] += 1
         return arm, 1.0
+
+    def yields(self, arm, other):
+        """Two indices differ by the last bit, as sum and product are rounded once or twice: let the other be played."""
+        if self.indices[other] < self.indices[arm] - 1e-12:
+            return False
+        self.asked[arm] -= 1
+        self.asked[other] += 1
+        return True
 
     def update(self, t, a, y, q):
         if t < self.start:

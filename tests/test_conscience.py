@@ -45,7 +45,7 @@ def lived(arms, replay_rate, shortest, level, floor, late, seed, rounds=500):
             conscience.restart(params, state, t)
             twin.restart(t)
         a, q = -1, 1.0
-        if t == 0 or conscience.replaying(state) or random.random() < 0.9:  # else the policy is busy
+        if t == 0 or state.evidence.clock[variance.TOP] > 0 or random.random() < 0.9:  # else the policy is busy
             pick, chance = random.random(2)
             assert conscience.due(params, state, t, chance) == (t == 0 and replay_rate > 0.0)
             twin.due(t, chance)

@@ -228,12 +228,6 @@ def empty(s):
     return nobody
 
 
-@inlined_kernel
-def replaying(s):
-    """Whether a replay is active."""
-    return s.evidence.clock[TOP] > 0
-
-
 def grow(s):
     """The same state with twice the room for what has run short of it."""
     s.clock[CROWDED] = 0
